@@ -715,9 +715,18 @@ impl TraceReport<'_, '_> {
             }
             false => "The last one of a GPU ends with its last kernel or copy, so it lacks idle time.",
         };
-        Some(table.caption(format!(
+        let mut caption = format!(
             "A step lasts until the GPU starts the next one. {last} p50 and p99 are GPU times of single steps."
-        )))
+        );
+        let processes: HashSet<_> = gpu.steps.steps.iter().filter_map(|step| step.process).collect();
+        if rows.iter().any(|row| row.tokens.is_some()) && processes.len() > 1 {
+            caption.push_str(&format!(
+                " Each of {} processes counts its own steps and tokens. Processes that share steps, as with tensor parallelism, count \
+                 the same tokens: divide tokens by the number of these processes, and multiply GPU time per token by it.",
+                processes.len()
+            ));
+        }
+        Some(table.caption(caption))
     }
 
     /// Versions and options.
