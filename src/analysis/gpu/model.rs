@@ -12,6 +12,7 @@ use super::steps::{self, NO_STEP, Step, Steps};
 use super::tensor::Tensor;
 use crate::base::hash::{HashMap, HashSet};
 use crate::base::json::Number;
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::units::counted;
 use crate::trace::Trace;
@@ -361,6 +362,8 @@ impl<'a> GpuTrace<'a> {
                 is_before_launch: false,
             });
         }
+        let places = self.sort_devices();
+        devices.values_mut().for_each(|device| *device = places[*device as usize]);
         let on = |(one, of): (Unfinished, StreamKey)| Unfinished {
             stream: streams.get(&of).copied(),
             device: devices.get(&of.0).copied(),
@@ -379,6 +382,21 @@ impl<'a> GpuTrace<'a> {
             is_same
         });
         self.calls.shrink_to_fit();
+    }
+
+    /// Orders the devices by number, those of one number by their first kernel or copy. Returns the new place of each.
+    fn sort_devices(&mut self) -> Vec<u32> {
+        let number = |device: u32| self.devices[device as usize].number;
+        let mut order: Vec<u32> = (0..self.devices.len() as u32).collect();
+        sort::by(&mut order, |a, b| {
+            let key = |device: u32| (number(device).is_none(), number(device), device);
+            key(*a).cmp(&key(*b))
+        });
+        let mut places = vec![0; order.len()];
+        order.iter().zip(0..).for_each(|(device, place)| places[*device as usize] = place);
+        self.devices = order.iter().map(|device| self.devices[*device as usize]).collect();
+        self.streams.iter_mut().for_each(|stream| stream.device = places[stream.device as usize]);
+        places
     }
 
     /// See [`GpuModel::unfinished_spans`].
