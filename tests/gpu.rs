@@ -351,6 +351,27 @@ fn profile(events: &[String]) -> Trace {
     import("profile", text.as_bytes(), None).unwrap()
 }
 
+/// GPUs are in the order of their numbers, whichever runs something first.
+#[test]
+fn gpus_are_in_order_of_their_numbers() {
+    let numbers = [10, 2, 0];
+    let kernels: Vec<String> = numbers
+        .iter()
+        .zip(1..)
+        .map(|(gpu, ts)| {
+            let args = format!(r#""device":{gpu},"stream":7,"correlation":{ts}"#);
+            event_of("kernel", "k", (*gpu, 7), (100 * ts, 10 * ts), &args)
+        })
+        .collect();
+    let trace = profile(&kernels);
+    let gpu = GpuTrace::new(&trace);
+    let found: Vec<Option<i64>> = gpu.devices.iter().map(|device| device.number).collect();
+    assert_eq!(found, [Some(0), Some(2), Some(10)]);
+    let of_work: Vec<(u32, i64)> =
+        (gpu.work.iter()).map(|work| (gpu.streams[work.stream as usize].device, work.dur())).collect();
+    assert_eq!(of_work, [(2, 10_000), (1, 20_000), (0, 30_000)]);
+}
+
 /// Of the gap of 100 µs, the first 15 end with the call at 210 µs that takes 5.
 #[test]
 fn calls_of_every_backend_are_linked() {

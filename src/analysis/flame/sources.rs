@@ -480,7 +480,8 @@ impl<'a> Launched<'a> {
         }
         if self.has_phases {
             let phase = match work.step {
-                NO_STEP => "(outside steps)",
+                NO_STEP if gpu.is_outside_steps(work) => "(outside steps)",
+                NO_STEP => "(step unknown)",
                 step => match gpu.steps.steps[step as usize].phase(gpu.trace) {
                     UNKNOWN_PHASE => "(phase unknown)",
                     phase => phase,
@@ -490,7 +491,8 @@ impl<'a> Launched<'a> {
             root = self.builder.child(root, frame);
         }
         if work.launch == NONE {
-            let frame = self.builder.named("(launch not recorded)", FrameClass::Other);
+            let why = if gpu.is_migration(work) { "(page migration)" } else { "(launch not recorded)" };
+            let frame = self.builder.named(why, FrameClass::Other);
             return self.builder.child(root, frame);
         }
         // From the call outward, as far as the calls are not known.

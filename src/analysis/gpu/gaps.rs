@@ -24,6 +24,8 @@ pub enum Cause {
     Kernel,
     /// It was launched, and waited longer: for an event, another stream, or a resource.
     OnGpu,
+    /// It is a page migration of unified memory, which no call launches.
+    Migration,
     /// Its launch isn't recorded.
     Unknown,
     /// It starts before its own launch (clock skew).
@@ -36,14 +38,22 @@ pub enum Cause {
 pub const HOST: &str = "waiting for the host";
 pub const BETWEEN_KERNELS: &str = "between kernels";
 pub const ON_GPU: &str = "stalled after launch";
+pub const MIGRATION: &str = "before a page migration";
 pub const UNKNOWN: &str = "launch not recorded";
 pub const CLOCKS: &str = "clocks disagree";
 pub const NO_DEVICE_RECORD: &str = "work not recorded";
 
 impl Cause {
     /// In the order of tables.
-    pub const ALL: [Cause; 6] =
-        [Cause::Host, Cause::Kernel, Cause::OnGpu, Cause::Unknown, Cause::Clocks, Cause::NotRecorded];
+    pub const ALL: [Cause; 7] = [
+        Cause::Host,
+        Cause::Kernel,
+        Cause::OnGpu,
+        Cause::Migration,
+        Cause::Unknown,
+        Cause::Clocks,
+        Cause::NotRecorded,
+    ];
 
     /// Its name in tables.
     pub fn name(self) -> &'static str {
@@ -51,6 +61,7 @@ impl Cause {
             Cause::Host => HOST,
             Cause::Kernel => BETWEEN_KERNELS,
             Cause::OnGpu => ON_GPU,
+            Cause::Migration => MIGRATION,
             Cause::Unknown => UNKNOWN,
             Cause::Clocks => CLOCKS,
             Cause::NotRecorded => NO_DEVICE_RECORD,
@@ -118,6 +129,8 @@ impl Gap {
             (stretch(Cause::NotRecorded, (start, end)), None)
         } else if next.is_before_launch {
             (stretch(Cause::Clocks, (start, end)), None)
+        } else if gpu.is_migration(next) {
+            (stretch(Cause::Migration, (start, end)), None)
         } else if launch == NONE {
             (stretch(Cause::Unknown, (start, end)), None)
         } else if gpu.trace.slices.ts[launch as usize] > start {

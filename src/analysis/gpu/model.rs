@@ -12,6 +12,7 @@ use super::steps::{self, NO_STEP, Step, Steps};
 use super::tensor::Tensor;
 use crate::base::hash::{HashMap, HashSet};
 use crate::base::json::Number;
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::units::counted;
 use crate::trace::Trace;
@@ -361,6 +362,8 @@ impl<'a> GpuTrace<'a> {
                 is_before_launch: false,
             });
         }
+        let places = self.sort_devices();
+        devices.values_mut().for_each(|device| *device = places[*device as usize]);
         let on = |(one, of): (Unfinished, StreamKey)| Unfinished {
             stream: streams.get(&of).copied(),
             device: devices.get(&of.0).copied(),
@@ -379,6 +382,21 @@ impl<'a> GpuTrace<'a> {
             is_same
         });
         self.calls.shrink_to_fit();
+    }
+
+    /// Orders the devices by number, those of one number by their first kernel or copy. Returns the new place of each.
+    fn sort_devices(&mut self) -> Vec<u32> {
+        let number = |device: u32| self.devices[device as usize].number;
+        let mut order: Vec<u32> = (0..self.devices.len() as u32).collect();
+        sort::by(&mut order, |a, b| {
+            let key = |device: u32| (number(device).is_none(), number(device), device);
+            key(*a).cmp(&key(*b))
+        });
+        let mut places = vec![0; order.len()];
+        order.iter().zip(0..).for_each(|(device, place)| places[*device as usize] = place);
+        self.devices = order.iter().map(|device| self.devices[*device as usize]).collect();
+        self.streams.iter_mut().for_each(|stream| stream.device = places[stream.device as usize]);
+        places
     }
 
     /// See [`GpuModel::unfinished_spans`].
@@ -899,6 +917,23 @@ impl<'a> GpuTrace<'a> {
         self.around(call, |i, kind| kind == Kind::Python && self.name(i as u32).starts_with("nn.Module: "))
     }
 
+    /// Whether a kernel or copy is of no step. That is unknown where its launch and operator are, unless the device recorded its
+    /// steps itself.
+    pub fn is_outside_steps(&self, work: &Work) -> bool {
+        let device = self.streams[work.stream as usize].device;
+        let is_known = work.launch != NONE
+            || work.op != NONE
+            || self.steps.has_device(self.devices[device as usize].process);
+        work.step == NO_STEP && is_known
+    }
+
+    /// Number of kernels and copies of which it is unknown whether they are of a step.
+    pub fn n_of_unknown_step(&self) -> u64 {
+        let is_unknown =
+            |work: &&Work| work.step == NO_STEP && !self.is_outside_steps(work) && !self.is_migration(work);
+        self.work.iter().filter(is_unknown).count() as u64
+    }
+
     /// The step in which a call was made, on any thread of its process.
     fn step_of(&self, call: u32) -> u32 {
         if self.steps.is_empty() {
@@ -1009,6 +1044,11 @@ impl<'a> GpuTrace<'a> {
         self.class(work).is_communication
     }
 
+    /// Whether it migrates pages of unified memory: the driver does so when they are accessed, so no call launches it.
+    pub fn is_migration(&self, work: &Work) -> bool {
+        work.launch == NONE && work.kind == Kind::Copy && is_migration(self.name(work.slice))
+    }
+
     /// Whether it is a copy, by a copy engine or as a runtime kernel.
     pub fn is_copy(&self, work: &Work) -> bool {
         is_copy(work.kind, self.class(work))
@@ -1051,6 +1091,11 @@ impl Linked {
     fn of(call: &Call) -> Linked {
         if call.is_ambiguous { Linked::OfOne } else { Linked::To(call.slice) }
     }
+}
+
+/// Whether a copy of this name migrates pages of unified memory.
+pub fn is_migration(name: &str) -> bool {
+    name.starts_with("Memcpy Unified ")
 }
 
 /// See [`GpuTrace::is_copy`].

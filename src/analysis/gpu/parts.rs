@@ -5,7 +5,9 @@ use super::kind::Kind;
 use super::model::{GpuTrace, NONE, Work, is_copy};
 use super::spans::{self, Span};
 use super::steps::NO_STEP;
+use crate::base::hash::HashMap;
 use crate::report::chart::{Part, Tone};
+use std::cmp::Reverse;
 
 /// Parts of a window, in nanoseconds. `computation + exposed_communication + exposed_copies + idle + unrecorded = total`.
 /// As in TraceLens' `gpu_timeline`, kernels and fills count first, communication only without compute, and copies only without
@@ -156,12 +158,12 @@ impl Activity {
         Activity { unrecorded: unrecorded(gpu, device), ..activity }
     }
 
-    /// Activity of the kernels and copies of one device that were launched in steps, and of those launched outside of them. `None` if
-    /// there are none outside.
+    /// Activity of the kernels and copies of one device that may be of steps, and of those launched outside of them. `None` if there
+    /// are none outside.
     pub fn in_steps_and_outside(gpu: &GpuTrace<'_>, device: u32) -> Option<[Activity; 2]> {
-        let outside = Activity::of_some(gpu, device, |work| work.step == NO_STEP);
+        let outside = Activity::of_some(gpu, device, |work| gpu.is_outside_steps(work));
         outside.window?;
-        Some([Activity::of_some(gpu, device, |work| work.step != NO_STEP), outside])
+        Some([Activity::of_some(gpu, device, |work| !gpu.is_outside_steps(work)), outside])
     }
 
     /// Activity of kernels and copies with kind and class, in order of start.
@@ -232,7 +234,11 @@ fn unrecorded(gpu: &GpuTrace<'_>, device: u32) -> Vec<Span> {
 /// Pseudo-step for kernels launched outside steps.
 pub const OUTSIDE_STEPS: u32 = NO_STEP - 1;
 
-/// GPU time of a step: from the start of its first kernel or copy to that of the next step.
+/// The extent of a step, for captions.
+pub const STEP_EXTENT: &str = "On a GPU, a step starts with the first kernel or copy on the stream that computes most of it, and \
+                               lasts until the next step starts";
+
+/// GPU time of a step: from its start to that of the next step, see [`StepStart`].
 #[derive(Clone, Copy, Debug)]
 pub struct StepWindow {
     /// [`NO_STEP`] for the time before the first step, or [`OUTSIDE_STEPS`].
@@ -259,26 +265,60 @@ impl StepWindow {
     }
 }
 
-/// Windows of all steps of a device, in order; together they cover the window of the device. Empty without activity in any step.
-pub fn step_windows(gpu: &GpuTrace<'_>, device: u32, whole: Span) -> Vec<StepWindow> {
-    // Start and launch of the first kernel or copy of each step.
-    let mut first: Vec<(i64, i64)> = vec![(i64::MAX, i64::MAX); gpu.steps.len()];
-    for work in &gpu.work {
-        if work.step != NO_STEP && gpu.streams[work.stream as usize].device == device {
+/// Start of a step on a device: its first kernel or copy on the stream that computes most of it. A stream runs in launch order, so
+/// that is not before the previous step on the same stream. A copy on a stream of its own may run one step ahead.
+#[derive(Clone, Copy)]
+struct StepStart {
+    /// Nanoseconds on the trace's clock.
+    start: i64,
+    /// Start of its launch call; its own where the launch isn't recorded.
+    launched: i64,
+}
+
+/// Kernels and copies of a step on one stream.
+struct OnStream {
+    first: StepStart,
+    /// Kernels and fills without communication, in nanoseconds.
+    computation: i64,
+    has_kernel: bool,
+}
+
+/// Start of each step on a device; `None` if nothing of it ran there. Without computation, kernels count before copies.
+fn step_starts(gpu: &GpuTrace<'_>, device: u32) -> Vec<Option<StepStart>> {
+    let mut streams: HashMap<(u32, u32), OnStream> = HashMap::default();
+    for work in gpu.work.iter().filter(|work| gpu.streams[work.stream as usize].device == device) {
+        if gpu.step(work.step).is_none() {
+            continue;
+        }
+        // `work` is in order of start.
+        let of = streams.entry((work.step, work.stream)).or_insert_with(|| {
             let launched = match work.launch {
                 NONE => work.start,
                 launch => gpu.trace.slices.ts[launch as usize],
             };
-            let first = &mut first[work.step as usize];
-            *first = (*first).min((work.start, launched));
+            OnStream { first: StepStart { start: work.start, launched }, computation: 0, has_kernel: false }
+        });
+        of.has_kernel |= !gpu.is_copy(work);
+        if rank(gpu, work) == 0 {
+            of.computation = of.computation.saturating_add(work.dur());
         }
     }
-    let mut starts: Vec<(i64, u32)> = first
-        .iter()
-        .zip(0..)
-        .filter(|((start, _), _)| *start != i64::MAX)
-        .map(|((start, _), step)| (*start, step))
-        .collect();
+    let mut most = vec![None; gpu.steps.len()];
+    for ((step, stream), of) in streams {
+        let key = (of.computation, of.has_kernel, Reverse(of.first.start), Reverse(stream));
+        let most: &mut Option<(_, StepStart)> = &mut most[step as usize];
+        if most.as_ref().is_none_or(|(known, _)| key > *known) {
+            *most = Some((key, of.first));
+        }
+    }
+    most.into_iter().map(|most| most.map(|(_, first)| first)).collect()
+}
+
+/// Windows of all steps of a device, in order; together they cover the window of the device. Empty without activity in any step.
+pub fn step_windows(gpu: &GpuTrace<'_>, device: u32, whole: Span) -> Vec<StepWindow> {
+    let first = step_starts(gpu, device);
+    let mut starts: Vec<(i64, u32)> =
+        first.iter().zip(0..).filter_map(|(first, step)| Some(((*first)?.start, step))).collect();
     starts.sort_unstable();
     let n_missing = |step: u32| {
         let window = gpu.step(step).map(|step| (step.start, step.end));
@@ -286,7 +326,7 @@ pub fn step_windows(gpu: &GpuTrace<'_>, device: u32, whole: Span) -> Vec<StepWin
     };
     let is_complete = |step: Option<u32>, next: Option<u32>, (start, end): Span| {
         let from = step.and_then(|step| gpu.step(step)).map_or(i64::MIN, |step| step.start);
-        let until = next.map_or(i64::MAX, |next| first[next as usize].1);
+        let until = next.and_then(|next| first[next as usize]).map_or(i64::MAX, |first| first.launched);
         gpu.hidden_launches(device, from, until).next().is_none()
             && !gpu.may_have_worked_before(device, end)
             && !gpu.may_have_been_unfinished(device, (start, end))

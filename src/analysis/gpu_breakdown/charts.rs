@@ -3,7 +3,7 @@
 use super::DeviceTime;
 use crate::analysis::gpu::NamedTrace;
 use crate::analysis::gpu::annotation::Phase;
-use crate::analysis::gpu::parts::{OUTSIDE_STEPS, Parts, StepWindow, chart_parts};
+use crate::analysis::gpu::parts::{OUTSIDE_STEPS, Parts, STEP_EXTENT, StepWindow, chart_parts};
 use crate::analysis::gpu::spans::Span;
 use crate::analysis::gpu::steps::Step;
 use crate::base::units::Unit;
@@ -96,13 +96,9 @@ pub fn strip(named: &NamedTrace<'_, '_>, devices: &[DeviceTime]) -> Option<Chart
     let labels = std::iter::once("CPU".to_string()).chain(devices.iter().map(|device| device.label.clone()));
     let spans = Spans { labels: labels.collect(), legend, spans, has_names: false }.at_most(MAX_STRETCHES);
     let mut caption = match devices {
-        [] => "A step on the CPU is its annotation.",
-        _ => {
-            "A step on the CPU is its annotation. On a GPU it lasts from its first kernel or copy to the first one of the next \
-             step."
-        }
-    }
-    .to_string();
+        [] => "A step on the CPU is its annotation.".to_string(),
+        _ => format!("A step on the CPU is its annotation. {STEP_EXTENT}."),
+    };
     if spans.spans.len() < n_all {
         caption.push_str(" Steps too short to draw are merged, in the color of the longest.");
     }

@@ -99,7 +99,7 @@ impl Grade {
         let mut not_in_window = 0u64;
         // Kernels of a graph come one after the other and share their launch.
         let mut around = Around::default();
-        for work in &gpu.work {
+        for work in gpu.work.iter().filter(|work| !gpu.is_migration(work)) {
             let dur = work.dur();
             let add = |sum: &mut i64, counts: bool| *sum = sum.saturating_add(if counts { dur } else { 0 });
             add(&mut time, true);
@@ -237,7 +237,8 @@ impl Grade {
                 )
                 .with_bar()
                 .hint(
-                    "share of total kernel time linked to this data; for device records, share of launches",
+                    "share of total kernel time linked to this data, without page migrations, which nothing launches; for \
+                     device records, share of launches",
                 ),
                 Column::text(
                     "without",

@@ -3,7 +3,7 @@
 use crate::analysis::gpu::NamedTrace;
 use crate::analysis::gpu::steps::Step;
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
-use crate::base::units::Unit;
+use crate::base::units::{Unit, counted};
 use crate::report::{Column, Content, Table};
 
 /// One row per step whose number is not set in `has_work`, in order of time. `None` if all are set.
@@ -26,6 +26,14 @@ pub fn table(named: &NamedTrace<'_, '_>, has_work: &[bool]) -> Option<Table> {
         within.filter(|silent| silent.hides_work()).count() as u64
     };
     let missing: Vec<u64> = rows.iter().map(|step| n_missing(step)).collect();
+    let caption = match gpu.n_of_unknown_step() {
+        0 => "Steps without a recorded kernel or copy. Only their CPU time is known.".to_string(),
+        n => format!(
+            "Steps that no kernel or copy is linked to. Only their CPU time is known. They may have launched some of the {} whose \
+             launch is unknown.",
+            counted(n, "kernel or copy", "kernels and copies")
+        ),
+    };
     let mut table = Table::new(
         named.id(super::HOST_STEPS.id),
         named.title("Steps without GPU activity"),
@@ -72,7 +80,7 @@ pub fn table(named: &NamedTrace<'_, '_>, has_work: &[bool]) -> Option<Table> {
             .hint("duration of the annotation on the CPU"),
         ],
     )
-    .caption("Steps without a recorded kernel or copy. Only their CPU time is known.");
+    .caption(caption);
     if missing.iter().any(|n| *n > 0) {
         table.columns.push(
             Column::counts("missing", "missing launches", Unit::Count, missing)

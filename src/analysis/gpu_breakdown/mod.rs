@@ -13,7 +13,9 @@ use super::gpu::advice::Way;
 use super::gpu::annotation::Phase;
 use super::gpu::captures;
 use super::gpu::facts::RunFacts;
-use super::gpu::parts::{Activity, NOT_RECORDED, OUTSIDE_STEPS, Parts, StepWindow, step_windows};
+use super::gpu::parts::{
+    Activity, NOT_RECORDED, OUTSIDE_STEPS, Parts, STEP_EXTENT, StepWindow, step_windows,
+};
 use super::gpu::spans::Span;
 use super::gpu::stats::{self, Durations, SumNs, share};
 use super::gpu::steps::NO_STEP;
@@ -21,7 +23,7 @@ use super::gpu::{self, GpuTrace, Lack, NamedTrace, Tool};
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::base::hash::{HashMap, HashSet};
-use crate::base::units::{Unit, counted, format_ns};
+use crate::base::units::{Unit, counted, format_ns, group_digits};
 use crate::report::{Block, Column, Content, Facts, Report, Table, Value};
 use crate::trace::{Run, Trace};
 use std::borrow::Cow;
@@ -482,7 +484,7 @@ impl TraceReport<'_, '_> {
                 ),
                 Column::integer("gpu_time", "GPU time", Unit::Ns, whole(|parts| parts.total))
                     .with_bar()
-                    .hint("from the step's first kernel or copy to that of the next step, excluding time when only kernels \
+                    .hint("from the start of the step on the GPU to that of the next step, excluding time when only kernels \
                            launched outside steps ran"),
                 Column::integer("computation", "computation", Unit::Ns, own(|parts| parts.computation)),
                 Column::integer(
@@ -532,9 +534,17 @@ impl TraceReport<'_, '_> {
                 .hint("kernel and graph launches in the step without a device record; affected times are left out"),
             );
         }
-        let caption = "A kernel or copy belongs to the step that launched it. A step lasts from its first kernel or copy to the \
-                       first one of the next step, so steps add up to the total. Excludes time when only kernels \
-                       launched outside steps ran.";
+        let mut caption = format!(
+            "A kernel or copy belongs to the step that launched it. {STEP_EXTENT}, so steps add up to the total. Excludes time when \
+             only kernels launched outside steps ran."
+        );
+        match gpu.n_of_unknown_step() {
+            0 => {}
+            n => caption.push_str(&format!(
+                " Kernels and copies whose launch is unknown ({}) count in the step in which they run.",
+                group_digits(i128::from(n))
+            )),
+        }
         Some(with_left_out(table.caption(caption), n_left_out))
     }
 
@@ -705,9 +715,18 @@ impl TraceReport<'_, '_> {
             }
             false => "The last one of a GPU ends with its last kernel or copy, so it lacks idle time.",
         };
-        Some(table.caption(format!(
+        let mut caption = format!(
             "A step lasts until the GPU starts the next one. {last} p50 and p99 are GPU times of single steps."
-        )))
+        );
+        let processes: HashSet<_> = gpu.steps.steps.iter().filter_map(|step| step.process).collect();
+        if rows.iter().any(|row| row.tokens.is_some()) && processes.len() > 1 {
+            caption.push_str(&format!(
+                " Each of {} processes counts its own steps and tokens. Processes that share steps, as with tensor parallelism, count \
+                 the same tokens: divide tokens by the number of these processes, and multiply GPU time per token by it.",
+                processes.len()
+            ));
+        }
+        Some(table.caption(caption))
     }
 
     /// Versions and options.

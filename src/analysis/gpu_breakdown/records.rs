@@ -8,6 +8,7 @@ use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::units::{counted, format_ns, group_digits};
 use crate::report::Report;
+use crate::trace::links::LinkTable;
 
 /// Effect of launches without a device record, and what to try. `hide_idle` says whether any may have run in a gap.
 pub fn consequence(hide_idle: bool, gpu: &GpuTrace<'_>) -> String {
@@ -76,7 +77,23 @@ fn names(gpu: &GpuTrace<'_>, all: &[StringId]) -> String {
     text.join(", ") + &more
 }
 
-/// Adds warnings on untimed kernels, kernels without an end, clock skew and ambiguous correlation ids.
+/// Number of records that repeat another one: name, stream, start, end and correlation id are equal.
+fn n_repeated(gpu: &GpuTrace<'_>) -> u64 {
+    let slices = &gpu.trace.slices;
+    let mut n = 0;
+    for at_once in gpu.work.chunk_by(|a, b| a.start == b.start).filter(|at_once| at_once.len() > 1) {
+        let mut known = HashSet::default();
+        // Rounded times of different ones may be equal if they are very short.
+        for work in at_once.iter().filter(|work| work.dur() > 0) {
+            let correlation = gpu.link_of(work).map_or(LinkTable::NONE, |link| link.correlation);
+            let key = (slices.name[work.slice as usize], work.stream, work.end, correlation);
+            n += u64::from(correlation != LinkTable::NONE && !known.insert(key));
+        }
+    }
+    n
+}
+
+/// Adds warnings on untimed kernels, kernels without an end, clock skew, repeated records and ambiguous correlation ids.
 pub fn say_more(gpu: &GpuTrace<'_>, report: &mut Report) {
     let slices = &gpu.trace.slices;
     let unfinished: HashSet<u64> =
@@ -110,6 +127,14 @@ pub fn say_more(gpu: &GpuTrace<'_>, report: &mut Report) {
              such pairs.",
             counted(before.len() as u64, "kernel or copy starts", "kernels and copies start"),
             format_ns(*most),
+        ));
+    }
+    let n_repeated = n_repeated(gpu);
+    if n_repeated > 0 {
+        report.warning(format!(
+            "{} recorded more than once, with equal times on one stream. Counts and kernel time count each record; busy and idle \
+             time don't.",
+            counted(n_repeated, "kernel or copy is", "kernels and copies are"),
         ));
     }
     for told in gpu.ambiguous.told() {

@@ -85,15 +85,21 @@ fn add(named: &NamedTrace<'_, '_>, report: &mut Report) {
         let hides_wait = gaps::of_devices(gpu).iter().flatten().any(|gap| gap.may_hide_work);
         let at_least = if hides_wait { "at least " } else { "" };
         let part = |sums: &Sums| 100.0 * share(sums.waited, waited).unwrap_or(0.0);
+        let waited_for = match waits.of_gpus > waited {
+            false => format!("The GPU waited {at_least}{} for the host", format_ns(waited)),
+            true => format!(
+                "The host kept GPUs waiting for {at_least}{} ({} summed over GPUs)",
+                format_ns(waited),
+                format_ns(waits.of_gpus)
+            ),
+        };
         report.summary = match rows.first() {
             Some(((StringId::NONE, _), sums)) => format!(
-                "The GPU waited {at_least}{} for the host; nothing was recorded on the launching thread in {:.1}% of that wait.",
-                format_ns(waited),
+                "{waited_for}; nothing was recorded on the launching thread in {:.1}% of that wait.",
                 part(sums)
             ),
             Some(((name, _), sums)) if sums.waited > 0 => format!(
-                "The GPU waited {at_least}{} for the host; `{}` accounts for {:.1}% of that wait.",
-                format_ns(waited),
+                "{waited_for}; `{}` accounts for {:.1}% of that wait.",
                 visible(text(*name)),
                 part(sums)
             ),
@@ -112,7 +118,8 @@ fn add(named: &NamedTrace<'_, '_>, report: &mut Report) {
             Column::key("kind", "kind", Content::Plain, texts(rows.iter().map(|row| kind_name(row.0.1)))),
             integers("waited", "GPU waited", Unit::Ns, rows.iter().map(|row| row.1.waited))
                 .with_bar()
-                .hint("self time during host-bound gaps, on the thread that launched the next kernel"),
+                .hint("self time during host-bound gaps, on the thread that launched the next kernel; several GPUs that wait for it \
+                       at once count once"),
             Column::float("waited_share", "% of wait", Unit::Ratio, rows.iter().map(|row| share(row.1.waited, waited)).collect()),
             integers("own", "self time", Unit::Ns, rows.iter().map(|row| row.1.own))
                 .hint("excluding callees, on all threads"),
@@ -137,6 +144,8 @@ fn add(named: &NamedTrace<'_, '_>, report: &mut Report) {
 #[derive(Default)]
 struct Waits {
     spans: HashMap<Place, Vec<Span>>,
+    /// Sum of the gaps of each GPU, in nanoseconds: more than [`Waits::total`] where several wait for one thread at once.
+    of_gpus: i64,
     /// The thread that made the calls of a track for calls only.
     callers: HashMap<Place, Place>,
 }
@@ -161,6 +170,7 @@ fn waits(gpu: &GpuTrace<'_>) -> Waits {
             waits.callers.insert(own, caller);
         }
         waits.spans.entry(caller).or_default().push(stretch.span);
+        waits.of_gpus = waits.of_gpus.saturating_add(stretch.ns());
     }
     for spans in waits.spans.values_mut() {
         // Several GPUs may wait for one thread at once.

@@ -4,7 +4,7 @@ use super::reader::Row;
 use super::{Evidence, with_facts};
 use crate::analysis::gpu::Tool;
 use crate::analysis::gpu::gaps::{BETWEEN_KERNELS, CLOCKS, HOST, ON_GPU, UNKNOWN};
-use crate::analysis::gpu::stats::{SumNs, percent, share};
+use crate::analysis::gpu::stats::{SumNs, percent};
 use crate::analysis::{gpu_cpu, gpu_idle};
 use crate::base::units::{Unit, counted, format_ns, group_digits};
 use crate::report::{Facts, Finding};
@@ -73,7 +73,8 @@ pub fn waits_for_host(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let cpu = reader.table(gpu_cpu::CPU);
     let (nothing, ran): (Vec<Row<'_>>, Vec<Row<'_>>) =
         cpu.iter().flat_map(|table| table.rows()).partition(|row| row.text("name") == gpu_cpu::NOTHING);
-    let of_wait = |row: Option<&Row<'_>>| share(row?.integer("waited")?, waited);
+    // Of the wait of threads: several GPUs may wait for one at once.
+    let of_wait = |row: Option<&Row<'_>>| row?.float("waited_share");
     let is_much = |share: &f64| (MUCH_OF_WAITING..=1.0).contains(share);
     let most = ran.iter().max_by_key(|row| row.integer("waited"));
     let (unknown, known) = (of_wait(nothing.first()), of_wait(most).filter(is_much));

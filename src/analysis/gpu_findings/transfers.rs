@@ -2,6 +2,7 @@
 
 use super::reader::Row;
 use super::{Evidence, with_facts};
+use crate::analysis::gpu::model::is_migration;
 use crate::analysis::gpu::stats::{SumNs, percent};
 use crate::analysis::{gpu_breakdown, gpu_communication, gpu_memory};
 use crate::base::sort;
@@ -139,7 +140,11 @@ pub fn exposed_copies(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
         if let Some(rate) = most.float("bandwidth") {
             text.push_str(&format!(" at {}", format_decimal_prefix(rate, "B/s")));
         }
-        if name.contains("Pageable") {
+        if is_migration(&name) {
+            text.push_str(
+                ". These are page migrations of unified memory: prefetch the pages (cudaMemPrefetchAsync)",
+            );
+        } else if name.contains("Pageable") {
             text.push_str(". Pinned memory copies faster and can overlap with compute");
         }
         facts.push("copies", "copies of this kind", most.integer("count").unwrap_or(0), Unit::Count);

@@ -4,7 +4,7 @@ use super::{LATE_HINT, after_late_launch};
 use crate::analysis::gpu::NamedTrace;
 use crate::analysis::gpu::annotation::Phase;
 use crate::analysis::gpu::gaps::{Cause, Gap};
-use crate::analysis::gpu::parts::StepWindow;
+use crate::analysis::gpu::parts::{STEP_EXTENT, StepWindow};
 use crate::analysis::gpu::stats::{Durations, SumNs, share};
 use crate::analysis::gpu_breakdown::times_of_steps;
 use crate::analysis::timeline::{integers, texts};
@@ -20,8 +20,7 @@ struct Row {
     time: i64,
 }
 
-/// Causes by phase; `None` if annotations name no phase. A gap belongs to the step in whose GPU time it lies: from its first
-/// kernel or copy to the first one of the next step.
+/// Causes by phase; `None` if annotations name no phase. A gap belongs to the step in whose GPU time it begins.
 pub fn table(named: &NamedTrace<'_, '_>, by_device: &[Vec<Gap>]) -> Option<Table> {
     let gpu = named.gpu;
     // One per gap; there may be hundreds of thousands.
@@ -93,8 +92,7 @@ pub fn table(named: &NamedTrace<'_, '_>, by_device: &[Vec<Gap>]) -> Option<Table
             Column::integer("max", "longest", Unit::Ns, rows.iter().map(|row| row.gaps.max()).collect()),
         ],
     );
-    Some(table.caption(
-        "A gap belongs to the step it falls in: from the step's first kernel or copy to the first one of the next step. Host work \
-         between two steps counts toward the earlier one.",
-    ))
+    Some(table.caption(format!(
+        "A gap belongs to the step it falls in. {STEP_EXTENT}. Host work between two steps counts toward the earlier one."
+    )))
 }

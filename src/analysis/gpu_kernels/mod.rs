@@ -291,7 +291,10 @@ fn operation_table(
         };
         let values = rows.iter().map(|row| of_steps(row.0)).collect();
         let column = Column::integer("per_step", "per step", Unit::Ns, values);
-        columns.insert(3, column.hint("time of kernels launched in steps, divided by the number of steps"));
+        columns.insert(
+            3,
+            column.hint("time of kernels launched in steps, divided by the steps with GPU activity"),
+        );
     }
     columns.push(
         integers("alone", "not overlapped", Unit::Ns, alone(gpu, rows))
@@ -401,7 +404,10 @@ fn name_table(
         let key = |row: &NameSums<'_>| (row.name, row.is_kernel);
         let values = rows.iter().map(|row| per_step(times.get(&key(row)).copied().unwrap_or(0), n)).collect();
         let column = Column::integer("per_step", "per step", Unit::Ns, values);
-        columns.insert(3, column.hint("time of those launched in steps, divided by the number of steps"));
+        columns.insert(
+            3,
+            column.hint("time of those launched in steps, divided by the steps with GPU activity"),
+        );
     }
     kernel_names::insert(
         &mut columns,

@@ -301,12 +301,12 @@ fn facts(pair: &Pair<'_>, number: usize) -> Facts {
             ("exposed_communication", "Exposed communication", |stretch| stretch.time.exposed_communication),
         ] {
             let is_known = !pair.is_busy_only || !matches!(id, "wall" | "idle");
-            facts.push(id, label, mean(get).filter(|_| is_known), Unit::Ns).hint(per.clone());
+            facts.push(id, &format!("{label} {per}"), mean(get).filter(|_| is_known), Unit::Ns);
         }
         let launches = pair.samples(slot, |_, stretch| stretch.launches() as i64)[number];
         facts
-            .push("launches", "Launches", launches.mean, Unit::Plain)
-            .hint(format!("kernels, copies and fills {per}"));
+            .push("launches", &format!("Launches {per}"), launches.mean, Unit::Plain)
+            .hint("kernels, copies and fills");
         let left_out = match launches.n < pair.n(number, slot) {
             true => ", without the last step of each GPU: it has no end",
             false => "",
@@ -316,7 +316,7 @@ fn facts(pair: &Pair<'_>, number: usize) -> Facts {
             .hint(format!("one per {}{left_out}", slot.one()));
     }
     facts
-        .push("work", "Kernel time", side.work(pair.filter), Unit::Ns)
+        .push("work", "Kernel time, total", side.work(pair.filter), Unit::Ns)
         .hint("total duration of kernels, copies and fills");
     let gpus = if side.gpus.is_empty() { "no GPU".to_string() } else { side.gpus.clone() };
     facts.push("gpus", "GPU", gpus, Unit::None);

@@ -110,7 +110,7 @@ pub struct Sum {
 /// Index into [`GpuSide::operations`], nanoseconds, count.
 pub type OfOperation = (u32, i64, u64);
 
-/// Time of one GPU from the first kernel or copy of a step to the first one of the next, or all of it without steps.
+/// Time of one GPU from the start of a step to that of the next ([`step_windows`]), or all of it without steps.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Stretch {
     pub slot: Slot,
@@ -473,7 +473,7 @@ impl Builder {
             }
             let operation = self.side.names[*name as usize].operation;
             add_operation(by_step.entry((device, work.step)).or_default(), operation, work.dur(), 1);
-            self.side.n_unlinked += u64::from(work.launch == NONE && !is_left_out);
+            self.side.n_unlinked += u64::from(work.launch == NONE && !gpu.is_migration(work) && !is_left_out);
         }
         let gaps = gaps::of_devices(gpu);
         for (device, (activity, mut windows)) in (0..).zip(activities.iter().zip(windows)) {

@@ -2,6 +2,7 @@
 
 use super::side::{Slot, Stretch, whole};
 use super::{Pair, per_step, samples_of};
+use crate::analysis::gpu::parts::STEP_EXTENT;
 use crate::analysis::gpu::stats::SumNs;
 use crate::base::units::Unit;
 use crate::compare::noise::{RULE, Sample, verdict};
@@ -194,10 +195,9 @@ pub fn row(pair: &Pair<'_>, slot: Slot, name: &str, get: impl Fn(&Stretch) -> i6
     }
 }
 
-/// The extent of steps, for captions.
-const STEP: &str = "A step lasts from its first kernel or copy to the first one of the next step, on each GPU, whatever runs in that \
-                    time. The last step of each GPU has no such end: it counts in totals, and in numbers per step only if the \
-                    phase has no other.";
+/// The last step, for captions.
+const LAST_STEP: &str = "The last step of each GPU has no such end: it counts in totals, and in numbers per step only if the phase has \
+                         no other.";
 
 /// Time breakdown by phase.
 pub fn parts(pair: &Pair<'_>) -> Table {
@@ -218,7 +218,7 @@ pub fn parts(pair: &Pair<'_>) -> Table {
     insert_phase(&mut columns, rows.iter().map(|row| row.slot.name()));
     Table::new("time", "GPU time", columns).caption(format!(
         "Parts add up to 100%. Computation counts first; communication and copies count only where nothing is computed. The GPU \
-         is waiting for the host if the next kernel wasn't launched before it ran out of work. {STEP} {RULE}"
+         is waiting for the host if the next kernel wasn't launched before it ran out of work. {STEP_EXTENT}, whatever runs in that time. {LAST_STEP} {RULE}"
     ))
 }
 
@@ -312,7 +312,7 @@ pub fn phases(pair: &Pair<'_>) -> Table {
     columns.extend(time_columns(&rows));
     Table::new("phases", "Phases", columns).caption(format!(
         "Wall time of steps by phase. Steps are only comparable with similar token counts; see time per token, and steps with \
-         equal tokens. {STEP} Unlike in the report GPU time, that includes time when only kernels launched outside steps ran."
+         equal tokens. {STEP_EXTENT}. {LAST_STEP} Unlike in the report GPU time, that includes time when only kernels launched outside steps ran."
     ))
 }
 
