@@ -186,8 +186,11 @@ pub struct Roofline {
 ///
 /// Part C of the specification: Roofline Time = max(flops ÷ peak, bytes ÷ bandwidth), Pct Roofline = that ÷ kernel time.
 /// Of operators that only move data, the second is used alone. `None` if the bytes or the bandwidth are unknown, or the peak of the
-/// unit that computes and it may be the limit. Ties are memory-bound.
+/// unit that computes and it may be the limit, or if there is nothing to do. Ties are memory-bound.
 pub fn roofline(work: &Work, peak: &Peak, duration_ns: Option<f64>) -> Option<Roofline> {
+    if work.flops == 0 && work.bytes == Some(0) {
+        return None;
+    }
     // 1 TFLOP/s is 1000 operations per nanosecond, 1 GB/s is one byte per nanosecond.
     let memory = work.bytes? as f64 / peak.memory_gb_s?;
     let time_at = |tflops: f64| work.flops as f64 / (tflops * 1000.0);

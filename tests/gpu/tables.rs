@@ -110,7 +110,11 @@ fn layers(gpu: &analysis::gpu::GpuTrace<'_>, reports: &[Report], check: &mut Che
     check.same("kernels of layers", sums(reports, "layer_kernels", &["name"], "total"), by_kernel);
     if layers.basis == Basis::Repeated {
         // Every repetition has as many kernels as the one before, or a new run starts.
-        for pair in layers.layers.windows(2).filter(|pair| pair[0].step == pair[1].step) {
+        for pair in layers
+            .layers
+            .windows(2)
+            .filter(|pair| (pair[0].step, pair[0].device) == (pair[1].step, pair[1].device))
+        {
             check.that("numbers follow each other", pair[1].number == pair[0].number + 1);
         }
     }

@@ -463,9 +463,7 @@ impl<'a> Launched<'a> {
     }
 
     fn thread_of(&mut self, stream: u32) -> u32 {
-        let device = self.gpu.streams[stream as usize].device;
-        let label = format!("{}, stream {}", self.gpu.device_label(device), self.gpu.stream_label(stream));
-        self.builder.thread(&label)
+        self.builder.thread(&self.gpu.stream_of_device_label(stream))
     }
 
     /// The node of the launch call of a work, below its phase.

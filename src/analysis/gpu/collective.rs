@@ -4,6 +4,7 @@ use super::facts::{integer, text};
 use super::kind::Kind;
 use super::model::{GpuTrace, NONE, Work};
 use super::tensor::{Tensor, first_tensor};
+use crate::gpu::names;
 use crate::trace::builder::for_each_member;
 
 /// A collective as its arguments describe it.
@@ -50,7 +51,7 @@ impl Collective {
         if collective.name.is_empty() {
             let range = range_of(gpu, work);
             let said = range.and_then(|range| gpu.name(range).strip_prefix(RANGE));
-            collective.name = said.unwrap_or_else(|| kernel_collective(gpu.name(work.slice))).to_string();
+            collective.name = said.map_or_else(|| of_kernel(gpu, work), str::to_string);
             let of_range = range.and_then(|range| first_tensor(&gpu.marked_args(range as usize)?));
             if let Some((dtype, elements)) = of_range.or_else(|| tensor_of_op(gpu, work)) {
                 collective.take_size(dtype, elements, gpu.facts.world_size);
@@ -123,7 +124,7 @@ impl Collective {
     }
 
     /// Message size in bytes, as in nccl-tests: the output of an all-gather, the input of the others. `None` for barriers, whose single
-    /// element is no message.
+    /// element is no message, and for groups of collectives (`coalesced`), whose record has no elements.
     pub fn message_bytes(&self) -> Option<u64> {
         if self.name.contains("barrier") {
             return None;
@@ -132,7 +133,8 @@ impl Collective {
             CollectiveKind::AllGather => self.elements_out,
             _ => self.elements_in,
         };
-        elements?.checked_mul(element_bytes(&self.dtype)?)
+        let is_recorded = |elements: &u64| *elements > 0 || !self.name.contains("coalesced");
+        elements.filter(is_recorded)?.checked_mul(element_bytes(&self.dtype)?)
     }
 
     /// Factor from algorithm bandwidth to bus bandwidth: all-reduce 2(n − 1)/n, reduce-scatter, all-gather and all-to-all (n − 1)/n
@@ -172,7 +174,7 @@ fn range_of(gpu: &GpuTrace<'_>, work: &Work) -> Option<u32> {
 /// The first input of the operator around the launch, if that is an in-place all-reduce without an annotation:
 /// `symm_mem::multimem_all_reduce_`. Only one of several operators with equal inputs is read from the file.
 fn tensor_of_op(gpu: &GpuTrace<'_>, work: &Work) -> Option<Tensor> {
-    if work.op == NONE || kernel_collective(gpu.name(work.op)) != ALL_REDUCE {
+    if work.op == NONE || named_collective(gpu.name(work.op)) != Some(ALL_REDUCE) {
         return None;
     }
     let slices = &gpu.trace.slices;
@@ -212,9 +214,26 @@ const OF_HLO: [&str; 24] = [
     "send",
 ];
 
-/// Collective from a kernel name: `ncclDevKernel_AllReduce_Sum_bf16_RING_LL(…)`, or from an instruction of HLO: `all-reduce-start.3`.
-pub fn kernel_collective(name: &str) -> &'static str {
-    const NAMES: [(&str, &str); 15] = [
+/// Name of a collective that nothing tells: RCCL runs all of its collectives as `ncclDevKernel_Generic`.
+pub const NOT_RECORDED: &str = "not recorded";
+
+/// Collective from a kernel alone: from its name, or else its operation; without either, the function is what communicates
+/// (`deep_ep::internode_ll::dispatch`).
+pub fn of_kernel(gpu: &GpuTrace<'_>, work: &Work) -> String {
+    const OPERATIONS: [&str; 4] = [ALL_REDUCE, "all-gather", "reduce-scatter", "broadcast"];
+    let name = gpu.name(work.slice);
+    let of_operation =
+        || OPERATIONS.into_iter().find(|known| known.eq_ignore_ascii_case(&gpu.class(work).operation));
+    match named_collective(name).or_else(of_operation) {
+        Some(known) => known.to_string(),
+        None if name.starts_with("nccl") || name.starts_with("rccl") => NOT_RECORDED.to_string(),
+        None => names::split(&names::demangle(name)).qualified(),
+    }
+}
+
+/// Collective in a kernel name: `ncclDevKernel_AllReduce_Sum_bf16_RING_LL(…)`, or an instruction of HLO: `all-reduce-start.3`.
+fn named_collective(name: &str) -> Option<&'static str> {
+    const NAMES: [(&str, &str); 17] = [
         ("all_reduce_scatter", "reduce-scatter"),
         ("allreduce", ALL_REDUCE),
         ("all_reduce", ALL_REDUCE),
@@ -230,13 +249,15 @@ pub fn kernel_collective(name: &str) -> &'static str {
         ("sendrecv", "send and receive"),
         ("send_done", "send-done"),
         ("collective_permute", "collective-permute"),
+        ("nccldevkernel_reduce", "reduce"),
+        ("ncclreduce", "reduce"),
     ];
     let instruction = name.strip_prefix('%').unwrap_or(name).split(['.', ' ']).next().unwrap_or("");
     if let Some(known) = OF_HLO.iter().find(|known| **known == instruction) {
-        return known;
+        return Some(known);
     }
     let lower = name.to_ascii_lowercase().replace('-', "_");
-    NAMES.iter().find(|(word, _)| lower.contains(word)).map_or("not recorded", |(_, name)| name)
+    NAMES.iter().find(|(word, _)| lower.contains(word)).map(|(_, name)| *name)
 }
 
 /// Bytes of an element of a PyTorch type.
@@ -273,20 +294,24 @@ mod tests {
             (Some(1600), Some(0.875))
         );
         assert_eq!((of("barrier").message_bytes(), of("barrier").is_synchronising()), (None, true));
+        let empty = |name| Collective { elements_in: Some(0), ..of(name) }.message_bytes();
+        assert_eq!((empty("coalesced"), empty("all_to_allv")), (None, Some(0)));
         assert_eq!(of("_reduce_scatter_base").kind(), CollectiveKind::ReduceScatter);
         assert_eq!(
             (of("broadcast").bus_factor(), of("all_to_allv").kind()),
             (Some(1.0), CollectiveKind::AllToAll)
         );
         assert_eq!(
-            kernel_collective("ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclWorkElem)"),
-            "send and receive"
+            named_collective("ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclWorkElem)"),
+            Some("send and receive")
         );
+        assert_eq!(named_collective("ncclDevKernel_Reduce_Sum_f32_RING_LL(int)"), Some("reduce"));
+        assert_eq!(named_collective("ncclDevKernel_Generic_4(int)"), None);
     }
 
     #[test]
     fn instructions_of_hlo_are_collectives() {
-        let of = kernel_collective;
+        let of = |name: &str| named_collective(name).unwrap();
         assert_eq!(
             (of("all-reduce"), of("all-reduce.3"), of("all-reduce-start.3")),
             (ALL_REDUCE, ALL_REDUCE, "all-reduce-start")

@@ -1022,6 +1022,12 @@ impl<'a> GpuTrace<'a> {
         }
     }
 
+    /// Name of a stream with its device: `GPU 1, stream 7`.
+    pub fn stream_of_device_label(&self, stream: u32) -> String {
+        let device = self.streams.get(stream as usize).map_or(u32::MAX, |stream| stream.device);
+        format!("{}, stream {}", self.device_label(device), self.stream_label(stream))
+    }
+
     /// Whether times are so far apart or so long that sums may saturate.
     pub fn has_impossible_times(&self) -> bool {
         let of_work: i128 = self.work.iter().map(|work| i128::from(work.dur())).sum();

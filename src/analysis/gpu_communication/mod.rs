@@ -105,10 +105,13 @@ fn add(named: &NamedTrace<'_, '_>, report: &mut Report) -> Spent {
     let n: u64 = rows.iter().map(|row| row.durations.count()).sum();
     let n_left_out = cut(&mut rows);
     report.table(with_left_out(table(named, &rows, total), n_left_out));
-    report.info(
-        "Times are of this rank only. A long collective may mean that another rank was late; the shortest of its kind is \
-         closest to the link speed.",
-    );
+    let of = match gpu.devices.len() {
+        0 | 1 => "Times are of this rank only".to_string(),
+        n => format!("Times are summed over the {n} GPUs of this file"),
+    };
+    report.info(format!(
+        "{of}. A long collective may mean that another rank was late; the shortest of its kind is closest to the link speed."
+    ));
     (n, total, hidden)
 }
 
@@ -166,15 +169,20 @@ fn table(named: &NamedTrace<'_, '_>, rows: &[Sums], total: i64) -> Table {
         texts(rows.iter().map(|row| Some(get(&row.collective).to_string()).filter(|text| !text.is_empty())))
     };
     let bandwidth = |row: &Sums, ns: Option<i64>| {
-        let bytes = row.collective.message_bytes()? as f64;
+        // Ranks may have nothing to send.
+        let bytes = row.collective.message_bytes().filter(|bytes| *bytes > 0)? as f64;
         ns.filter(|ns| *ns > 0).map(|ns| bytes / (ns as f64 / 1e9))
     };
     let bus = |row: &Sums, ns: Option<i64>| Some(bandwidth(row, ns)? * row.collective.bus_factor()?);
     let streams = |row: &Sums| {
-        let mut labels: Vec<String> =
-            row.streams.iter().map(|stream| named.gpu.stream_label(*stream)).collect();
+        let gpu = named.gpu;
+        let label = |stream: &u32| match gpu.devices.len() {
+            0 | 1 => gpu.stream_label(*stream),
+            _ => gpu.stream_of_device_label(*stream),
+        };
+        let mut labels: Vec<String> = row.streams.iter().map(label).collect();
         labels.sort();
-        labels.join(", ")
+        labels.join(if gpu.devices.len() > 1 { "; " } else { ", " })
     };
     Table::new(
         named.id(COLLECTIVES.id),

@@ -213,8 +213,7 @@ impl Places {
             // All kernels of a track are on one stream.
             let track = gpu.trace.slices.track[work.slice as usize].0 as usize;
             if !std::mem::replace(&mut is_stream[track], true) {
-                let device = gpu.device_label(gpu.streams[work.stream as usize].device);
-                by_track[track] = Some(format!("{device}, stream {}", gpu.stream_label(work.stream)));
+                by_track[track] = Some(gpu.stream_of_device_label(work.stream));
             }
         }
         Places { by_track }

@@ -2,6 +2,7 @@
 
 use super::reader::Row;
 use super::{Evidence, with_facts};
+use crate::analysis::gpu::collective::NOT_RECORDED;
 use crate::analysis::gpu::model::is_migration;
 use crate::analysis::gpu::stats::{SumNs, percent};
 use crate::analysis::{gpu_breakdown, gpu_communication, gpu_memory};
@@ -48,7 +49,7 @@ pub fn exposed_communication(evidence: &Evidence<'_>, findings: &mut Vec<Finding
     facts.push("exposed", "exposed communication", exposed, Unit::Ns);
     let mut filter: Vec<String> = Vec::new();
     if let Some(row) = rows.first() {
-        let is_known = |row: &Row<'_>| row.text("collective") != "not recorded";
+        let is_known = |row: &Row<'_>| row.text("collective") != NOT_RECORDED;
         let share = share_of(row);
         if share >= MUCH_EXPOSED && is_known(row) {
             let n = counted(row.integer("count").unwrap_or(0).max(0) as u64, "call", "calls");

@@ -62,12 +62,8 @@ fn add(named: &NamedTrace<'_, '_>, report: &mut Report) {
         ),
     );
     if gpu.streams.len() > 1 {
-        let labels: Vec<String> = (0..gpu.streams.len())
-            .map(|stream| {
-                let device = gpu.streams[stream].device;
-                format!("{}, stream {}", gpu.device_label(device), gpu.stream_label(stream as u32))
-            })
-            .collect();
+        let labels: Vec<String> =
+            (0..gpu.streams.len() as u32).map(|stream| gpu.stream_of_device_label(stream)).collect();
         let by_stream = gaps::gaps(gpu, gpu.streams.len(), |work| work.stream as usize);
         report
             .table(cause_table(named, "idle_by_stream", "Idle time by stream", &labels, &by_stream).caption(

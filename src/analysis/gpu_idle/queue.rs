@@ -105,8 +105,7 @@ pub fn over_time(named: &NamedTrace<'_, '_>, queues: &[Queue]) -> Option<(Chart,
         .take(MAX_LINES)
         .enumerate()
         .map(|(number, (stream, queue))| {
-            let device = gpu.device_label(gpu.streams[stream].device);
-            let name = format!("{device}, stream {}", gpu.stream_label(stream as u32));
+            let name = gpu.stream_of_device_label(stream as u32);
             let points = queue
                 .points
                 .iter()

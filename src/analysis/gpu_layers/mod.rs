@@ -13,6 +13,7 @@ use super::gpu_kernels;
 use super::{AnalysisInfo, Context, Group};
 use crate::base::units::counted;
 use crate::report::Report;
+use std::collections::BTreeSet;
 
 pub const INFO: AnalysisInfo = AnalysisInfo {
     id: "gpu-layers",
@@ -30,7 +31,7 @@ fn run(context: &Context<'_>) -> Report {
         let layers = Layers::new(named.gpu);
         if report.summary.is_empty() {
             report.summary = match &layers {
-                Some(layers) => layers.summary(),
+                Some(layers) => layers.summary(named.gpu),
                 None if modules.is_some() => "By module; no repeating layers found.".to_string(),
                 None => "No modules recorded and no repeating layers found.".to_string(),
             };
@@ -53,7 +54,9 @@ fn run(context: &Context<'_>) -> Report {
 pub struct Layer {
     /// Index into the steps, as [`super::gpu::Work::step`].
     pub step: u32,
-    /// Number in the step, from 0.
+    /// Index into the devices.
+    pub device: u32,
+    /// Number in the step on this GPU, from 0.
     pub number: u32,
     /// Indices into [`super::gpu::GpuModel::work`].
     pub work: Vec<usize>,
@@ -69,8 +72,8 @@ impl Layer {
 /// How layers were detected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Basis {
-    /// Each starts with an attention kernel.
-    Attention,
+    /// Each starts with attention, or what mixes tokens in its place.
+    Mixer,
     /// Each repeats the same kernels.
     Repeated,
 }
@@ -78,22 +81,27 @@ pub enum Basis {
 /// Layers of all steps.
 pub struct Layers {
     pub basis: Basis,
-    /// In order of steps and numbers.
+    /// In order of steps, GPUs and numbers.
     pub layers: Vec<Layer>,
 }
 
-/// Minimum attentions in a step for a repeating structure.
+/// Minimum layers in a step for a repeating structure.
 const MIN_LAYERS: u32 = 2;
 
 impl Layers {
-    /// Layers by attention if steps have several, else by repetition; `None` if nothing repeats.
+    /// Layers by attention or the like if steps have several, else by repetition; `None` if nothing repeats.
     pub fn new(gpu: &GpuTrace<'_>) -> Option<Layers> {
         let layers = attention::layers(gpu);
         if layers.iter().any(|layer| layer.number + 1 >= MIN_LAYERS) {
-            return Some(Layers { basis: Basis::Attention, layers });
+            return Some(Layers { basis: Basis::Mixer, layers });
         }
         let layers = repeated::layers(gpu);
         (!layers.is_empty()).then_some(Layers { basis: Basis::Repeated, layers })
+    }
+
+    /// Number of GPUs that have layers.
+    fn n_devices(&self) -> usize {
+        self.layers.iter().map(|layer| layer.device).collect::<BTreeSet<u32>>().len()
     }
 
     /// Number of layers in the step with the most.
@@ -101,10 +109,21 @@ impl Layers {
         self.layers.iter().map(|layer| u64::from(layer.number) + 1).max().unwrap_or(0)
     }
 
-    fn summary(&self) -> String {
+    /// The operations that layers start with: `attention or SSM`.
+    fn mixers(&self, gpu: &GpuTrace<'_>) -> String {
+        let starts_with = |mixer: &&str| {
+            let first = |layer: &Layer| layer.work.first().and_then(|at| gpu.work.get(*at));
+            let mut operations = self.layers.iter().filter_map(first).map(|work| &gpu.class(work).operation);
+            operations.any(|operation| operation.eq_ignore_ascii_case(mixer))
+        };
+        attention::MIXERS.into_iter().filter(starts_with).collect::<Vec<_>>().join(" or ")
+    }
+
+    fn summary(&self, gpu: &GpuTrace<'_>) -> String {
         match self.basis {
-            Basis::Attention => {
-                format!("{} per step, detected by attention kernels.", counted(self.n(), "layer", "layers"))
+            Basis::Mixer => {
+                let layers = counted(self.n(), "layer", "layers");
+                format!("{layers} per step, detected by {} kernels.", self.mixers(gpu))
             }
             Basis::Repeated => {
                 let longest = self.layers.iter().map(|layer| layer.work.len() as u64).max().unwrap_or(0);

@@ -36,13 +36,14 @@ const MAX_RUNS: usize = 4;
 /// Maximum comparisons per search. Longer steps are searched for short periods only.
 const MAX_WORK: usize = 50_000_000;
 
-/// Layers of each step, numbered in order.
+/// Layers of each step and GPU, numbered in order.
 pub fn layers(gpu: &GpuTrace<'_>) -> Vec<Layer> {
-    let mut by_step: HashMap<u32, HashMap<u32, Vec<usize>>> = HashMap::default();
+    let mut by_step: HashMap<(u32, u32), HashMap<u32, Vec<usize>>> = HashMap::default();
     for (i, work) in gpu.work.iter().enumerate().filter(|(_, work)| work.kind == Kind::Kernel) {
-        by_step.entry(work.step).or_default().entry(work.stream).or_default().push(i);
+        let device = gpu.streams.get(work.stream as usize).map_or(0, |stream| stream.device);
+        by_step.entry((work.step, device)).or_default().entry(work.stream).or_default().push(i);
     }
-    let mut steps: Vec<(u32, Vec<usize>)> = by_step
+    let mut steps: Vec<((u32, u32), Vec<usize>)> = by_step
         .into_iter()
         .filter_map(|(step, streams)| {
             // Only the stream with the most kernels is searched.
@@ -54,7 +55,7 @@ pub fn layers(gpu: &GpuTrace<'_>) -> Vec<Layer> {
     let mut out = Vec::new();
     // Steps of a kind run the same kernels.
     let mut known: HashMap<Vec<u32>, Vec<Run>> = HashMap::default();
-    for (step, work) in steps {
+    for ((step, device), work) in steps {
         let names: Vec<u32> =
             work.iter().map(|at| gpu.trace.slices.name[gpu.work[*at].slice as usize].0).collect();
         let runs = known.entry(names).or_insert_with_key(|names| {
@@ -70,7 +71,7 @@ pub fn layers(gpu: &GpuTrace<'_>) -> Vec<Layer> {
         let mut number = 0;
         for run in runs.iter() {
             for kernels in work[run.start..run.start + run.len()].chunks(run.period) {
-                out.push(Layer { step, number, work: kernels.to_vec() });
+                out.push(Layer { step, device, number, work: kernels.to_vec() });
                 number += 1;
             }
         }

@@ -86,9 +86,9 @@ pub fn blocks(
         texts(groups.iter().map(|group| group.inputs.as_ref().map(get).filter(|text| !text.is_empty())))
     };
     let lacks_attention = groups.iter().any(|group| {
-        let is_attention = text(group.key.name).is_some_and(|name| name.contains("attention"));
+        let is_paged = text(group.key.name).is_some_and(reads_pages);
         let has_types = gpu.sizes_of(group.of).is_none();
-        is_attention && has_types && group.inputs.as_ref().is_some_and(|inputs| inputs.work.is_none())
+        is_paged && has_types && group.inputs.as_ref().is_some_and(|inputs| inputs.work.is_none())
     });
     let category =
         |group: &Group| categories.of(text(group.key.name).unwrap_or(""), text(group.kernel)).to_string();
@@ -187,6 +187,13 @@ pub fn blocks(
     ));
     let chart = chart(named, &groups, &rates, peak);
     Some((with_left_out(table, n_left_out), chart))
+}
+
+/// Whether an operator reads a paged KV cache, by its name: `vllm::unified_attention_with_output`, `vllm::unified_mla_attention`,
+/// `_C::paged_attention_v1`, `trtllm::attn_custom_op_inplace`.
+fn reads_pages(name: &str) -> bool {
+    let is_attention = name.contains("attention") || name.contains("attn");
+    is_attention && ["unified", "paged", "trtllm"].iter().any(|word| name.contains(word))
 }
 
 const WITHOUT_TYPES: &str =

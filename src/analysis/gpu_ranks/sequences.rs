@@ -1,7 +1,7 @@
 //! Matching of collectives across ranks.
 
 use super::files::Rank;
-use crate::analysis::gpu::collective::{Collective, CollectiveKind, kernel_collective};
+use crate::analysis::gpu::collective::{Collective, CollectiveKind, of_kernel};
 use crate::analysis::gpu::steps::NO_STEP;
 use crate::base::hash::{HashMap, HashSet};
 use crate::base::sort;
@@ -152,7 +152,7 @@ impl Finder {
         let steps: Vec<u32> = gpu.steps.steps.iter().map(|step| self.step(gpu.name(step.slice))).collect();
         for work in gpu.work.iter().filter(|work| gpu.is_communication(work)) {
             let (mut collective, of_group) = Collective::with_number(gpu, work);
-            let key = self.key(&collective, gpu.name(work.slice));
+            let key = self.key(&collective, || of_kernel(gpu, work));
             let message = collective.message_bytes();
             (collective.elements_in, collective.elements_out) = (None, None);
             let next = self.kinds.len() as u32;
@@ -181,13 +181,12 @@ impl Finder {
         }
     }
 
-    fn key(&mut self, collective: &Collective, kernel: &str) -> Key {
+    fn key(&mut self, collective: &Collective, kernel: impl Fn() -> String) -> Key {
         let Collective { group, ranks, name, .. } = collective;
         if group.is_empty() && ranks.is_empty() {
             self.is_by_kernel = true;
             // Without a recorded launch there is no annotation around it.
-            let name = kernel_collective(kernel).to_string();
-            return Key { group: String::new(), ranks: String::new(), name };
+            return Key { group: String::new(), ranks: String::new(), name: kernel() };
         }
         Key { group: group.clone(), ranks: ranks.clone(), name: name.clone() }
     }

@@ -289,7 +289,10 @@ impl Ranks<'_, '_> {
             let times = row.times.as_ref().filter(|times| times.is_last_certain)?;
             Some(times.held_up)
         };
-        let bandwidth = |row: &Shared| Some(share(i64::try_from(row.message?).ok()?, row.latency)? * 1e9);
+        let bandwidth = |row: &Shared| {
+            let bytes = row.message.filter(|bytes| *bytes > 0)?;
+            Some(share(i64::try_from(bytes).ok()?, row.latency)? * 1e9)
+        };
         let bus = |row: &Shared| Some(bandwidth(row)? * self.collective(row)?.bus_factor()?);
         let matched = |row: &Shared| Some(self.sequences.sequences.get(row.sequence)?.matched_by.name());
         let table = Table::new(

@@ -242,6 +242,7 @@ pub struct Sequence {
 pub struct Layer {
     pub slot: Slot,
     pub number: u32,
+    /// Steps that have it, each as often as it has GPUs.
     pub steps: u64,
     /// Busy time over those steps, in nanoseconds.
     pub busy: i64,

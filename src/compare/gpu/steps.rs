@@ -400,7 +400,8 @@ pub fn layers(pair: &Pair<'_>) -> Option<Table> {
         Column::float("kernels_b", "B, kernels", Unit::Plain, kernels(1)),
     ];
     Some(Table::new("layers", "Layers", columns).caption(
-        "A layer runs from one attention kernel to the next, on the stream with the most of them; means over the steps of the \
-         phase. Kernels before the first attention belong to no layer, so layers don't add up to steps.",
+        "A layer runs from one attention or SSM kernel to the next after a matrix product, on the stream of each GPU with the most of \
+         them; means over the steps and GPUs of the phase. Kernels before the first layer belong to none, so layers don't add up to \
+         steps.",
     ))
 }

@@ -46,6 +46,7 @@ fn form(op: &str) -> Option<Form> {
         "aten::_scaled_dot_product_flash_attention_backward"
         | "aten::_scaled_dot_product_efficient_attention_backward" => (1, Order::Bhnd, 11, true),
         "aten::_scaled_dot_product_cudnn_attention_backward" => (1, Order::Bhnd, 14, true),
+        "aten::scaled_dot_product_attention" => (0, Order::Bhnd, 5, false),
         "aten::_flash_attention_forward" => (0, Order::Bnhd, 8, false),
         "aten::_efficient_attention_forward" => (0, Order::Bnhd, 9, false),
         "FlashAttnFunc"
@@ -71,6 +72,10 @@ pub(super) fn work(op: &str, args: &OpArgs) -> Option<Work> {
         }
         "flash_attn::_flash_attn_varlen_backward" => {
             return varlen(args, Varlen { q: 1, cu_seqlens: 9, max: 11, causal: 15, is_backward: true });
+        }
+        // Sequences of different lengths have one dimension less.
+        "aten::_flash_attention_forward" if args.shape(0).is_some_and(|q| q.len() == 3) => {
+            return varlen(args, Varlen { q: 0, cu_seqlens: 3, max: 5, causal: 8, is_backward: false });
         }
         "EvoformerAttention" => return evoformer(args),
         _ => {}
@@ -335,6 +340,30 @@ mod tests {
         let work = work("flash_attn::_flash_attn_varlen_forward", &test_args(&inputs)).unwrap();
         // Six tokens, and twice two.
         assert_eq!(work.flops, 2 * 4 * (36 + 2 * 4));
+    }
+
+    /// Four sequences of 256 tokens, causal: 4 · 2·16·256²·(128 + 128) ÷ 2, by both packages.
+    #[test]
+    fn packed_sequences_of_pytorch_cost_as_those_of_flash_attention() {
+        let of = |op: &str, n_before_causal: usize| {
+            let mut inputs: Vec<(&str, &[i64], &str)> = vec![(BF16, &[1024, 16, 128], ""); 3];
+            inputs.extend([("int", &[5][..], ""); 2]);
+            inputs.extend([("Scalar", &[][..], "256"); 2]);
+            inputs.extend(vec![("Scalar", &[][..], "0."); n_before_causal]);
+            inputs.push(("Scalar", &[], "True"));
+            work(op, &test_args(&inputs)).unwrap().flops
+        };
+        assert_eq!(of("aten::_flash_attention_forward", 1), 4 * 2 * 16 * 256 * 256 * 256 / 2);
+        assert_eq!(of("flash_attn::_flash_attn_varlen_forward", 2), of("aten::_flash_attention_forward", 1));
+    }
+
+    #[test]
+    fn the_operator_around_all_kernels_of_pytorch() {
+        let shape: &[i64] = &[1, 16, 1024, 128];
+        let mut inputs: Vec<(&str, &[i64], &str)> = vec![(BF16, shape, ""); 3];
+        inputs.extend([("", &[][..], ""), ("Scalar", &[], "0."), ("Scalar", &[], "False")]);
+        let work = work("aten::scaled_dot_product_attention", &test_args(&inputs)).unwrap();
+        assert_eq!(work.flops, 2 * 16 * 1024 * 1024 * (128 + 128));
     }
 
     #[test]

@@ -155,6 +155,8 @@ fn counted(dims: Dims, (in_a, in_b): (u64, u64), sizes: Sizes) -> Option<Work> {
     let bias = u64::from(sizes.has_bias);
     let flops = plus(&[times(&[2, batch, m, n, k]), times(&[bias, batch, m, n])])?;
     let bytes = match (sizes.a.size(), sizes.b.size()) {
+        // An empty result reads neither operand.
+        (Some(_), Some(_)) if [batch, m, n].contains(&0) => Some(0),
         (Some(a), Some(b)) => plus(&[
             times(&[in_a, a]),
             times(&[in_b, b]),
@@ -262,6 +264,16 @@ mod tests {
         let args = test_args(&[("c10::BFloat16", &[10, 3], ""), ("c10::BFloat16", &[4, 3, 5], "")]);
         let work = work("aten::_grouped_mm", &args).unwrap();
         assert_eq!((work.flops, work.bytes), (2 * 10 * 5 * 3, Some((30 + 60 + 50) * 2)));
+    }
+
+    #[test]
+    fn an_empty_result_reads_nothing() {
+        let args = test_args(&[("c10::Half", &[0, 3], ""), ("c10::Half", &[3, 5], "")]);
+        let empty = work("aten::mm", &args).unwrap();
+        assert_eq!((empty.flops, empty.bytes), (0, Some(0)));
+        // Without a depth, the result is zeros, which are written.
+        let args = test_args(&[("c10::Half", &[2, 0], ""), ("c10::Half", &[0, 5], "")]);
+        assert_eq!(work("aten::mm", &args).unwrap().bytes, Some(2 * 5 * 2));
     }
 
     #[test]
