@@ -1,7 +1,7 @@
 //! Notes and warnings on the reliability of the comparison.
 
-use super::Pair;
 use super::side::{GpuSide, Slot};
+use super::{Pair, words};
 use crate::analysis::gpu::Lack;
 use crate::analysis::gpu::stats::{SumNs, share};
 use crate::base::units::{counted, group_digits};
@@ -44,6 +44,13 @@ pub fn add(pair: &Pair<'_>, report: &mut Report) {
             };
             report.warning(format!("{letter} is incomplete: {missing}.{left_out}{consequence}"));
         }
+    }
+    for slot in pair.slots.iter().filter(|slot| pair.endless.contains(slot)) {
+        report.warning(format!(
+            "{}, so durations and idle time are unknown. Only busy time per {} is compared.",
+            words::no_end(pair, *slot),
+            slot.one()
+        ));
     }
     if pair.is_made_whole {
         report.warning(

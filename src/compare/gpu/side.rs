@@ -321,14 +321,20 @@ impl GpuSide {
         Some(side)
     }
 
-    /// A copy without idle time.
-    pub fn busy_only(&self) -> GpuSide {
+    /// A copy without idle time in those phases.
+    pub fn busy_only(&self, is_in: impl Fn(Slot) -> bool) -> GpuSide {
         let mut side = self.clone();
-        for stretch in &mut side.stretches {
+        for stretch in side.stretches.iter_mut().filter(|stretch| is_in(stretch.slot)) {
             let time = &mut stretch.time;
             (time.idle, time.idle_for_host, time.idle_unknown) = (0, 0, 0);
         }
         side
+    }
+
+    /// Whether a phase has steps, but none that another step ends: [`Stretch::is_cut`].
+    pub fn is_endless(&self, slot: Slot) -> bool {
+        let mut steps = self.of_slot(slot).peekable();
+        steps.peek().is_some() && steps.all(|step| step.is_cut)
     }
 
     /// Total duration of kernels and copies in phases that pass the filter.

@@ -202,9 +202,10 @@ const STEP: &str = "A step lasts from its first kernel or copy to the first one 
 /// Time breakdown by phase.
 pub fn parts(pair: &Pair<'_>) -> Table {
     // Idle time is unknown then, and must not show as 0.
-    let is_known = |(name, _): &(&str, Part)| !pair.is_busy_only || !name.contains("idle");
-    let known: Vec<(&str, Part)> = PARTS.into_iter().filter(is_known).collect();
-    let all = pair.slots.iter().flat_map(|slot| known.iter().map(|(name, get)| row(pair, *slot, name, *get)));
+    let known = |slot: Slot| {
+        PARTS.into_iter().filter(move |(name, _)| !pair.is_busy_only(slot) || !name.contains("idle"))
+    };
+    let all = pair.slots.iter().flat_map(|slot| known(*slot).map(|(name, get)| row(pair, *slot, name, get)));
     let is_optional = |row: &Row| row.slot == Slot::Outside || row.name == IDLE_UNKNOWN;
     let all: Vec<Row> = all.filter(|row| row.total != [0, 0] || !is_optional(row)).collect();
     let rows: Vec<&Row> = all.iter().collect();
