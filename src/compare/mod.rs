@@ -161,7 +161,7 @@ impl Digest {
             source: document.source,
             ledger: document.ledger,
             reports: kept,
-            losses: losses::of_named_files(run),
+            losses: losses::of_named_files(run).into_iter().chain(calls::without_duration(run)).collect(),
             sampling: sampling(run),
             gpu: GpuSide::of(context.gpu()),
             each,

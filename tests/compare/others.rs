@@ -136,6 +136,16 @@ pub fn call(prompt: &str, ms: f64, hit: bool) -> String {
     )
 }
 
+/// A duration that is no number is in no sum, so the sums are said to lack it.
+#[test]
+fn calls_without_a_finite_duration_are_told() {
+    let a = digest_of("a.jsonl", &[call("x", 2.0, false), call("x", f64::NAN, false)].join("\n"));
+    let b = digest_of("b.jsonl", &call("x", 2.0, false));
+    let comparison = compared(&a, &b);
+    let Some(Block::Note(note)) = comparison.reports[0].blocks.first() else { panic!("no warning") };
+    assert_eq!(note.text, "A: 1 call of a.jsonl has a non-finite duration: compared times are without it.");
+}
+
 #[test]
 fn hits_are_gained_and_lost() {
     let a = digest_of(
