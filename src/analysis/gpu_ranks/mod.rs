@@ -431,7 +431,7 @@ pub fn no_single_straggler(ranks: &[i64], held_up: i64) -> String {
 }
 
 /// The first of `n` ranks, as text: `1, 2, 5, …`.
-fn listed(ranks: &[i64], n: u64) -> String {
+pub fn listed(ranks: &[i64], n: u64) -> String {
     let shown: Vec<String> = ranks.iter().take(MAX_LISTED).map(i64::to_string).collect();
     format!("{}{}", shown.join(", "), if shown.len() as u64 == n { "" } else { ", …" })
 }

@@ -10,6 +10,7 @@ use crate::analysis::gpu::stats::SumNs;
 use crate::analysis::gpu::steps::NO_STEP;
 use crate::analysis::gpu::{GpuTrace, Kind, Work};
 use crate::analysis::gpu_layers;
+use crate::analysis::gpu_ranks::files::rank_in_name;
 use crate::base::hash::{HashMap, HashSet};
 use crate::base::sort;
 use serde::{Deserialize, Serialize};
@@ -261,6 +262,8 @@ pub struct GpuSide {
     pub is_amd: bool,
     /// Number of GPUs with activity, over all files.
     pub n_devices: u32,
+    /// Ranks of the files, with the number of ranks of their run, where these are known: in order.
+    pub ranks: Vec<(i64, Option<i64>)>,
     pub operations: Vec<String>,
     pub names: Vec<Name>,
     pub sums: Vec<Sum>,
@@ -314,6 +317,9 @@ impl GpuSide {
             builder.side.is_amd |= gpu.vendor == Vendor::Amd;
         }
         let mut side = builder.finish();
+        let rank = |gpu: &GpuTrace<'_>| gpu.facts.rank.or_else(|| rank_in_name(&gpu.trace.source.file_name));
+        side.ranks = traces.iter().filter_map(|gpu| Some((rank(gpu)?, gpu.facts.world_size))).collect();
+        sort::by(&mut side.ranks, Ord::cmp);
         // The order of files says nothing.
         sort::by(&mut labels, Ord::cmp);
         side.gpus = labels.join(", ");
