@@ -3,7 +3,7 @@
 
 use crate::sides::{answer, compared, digest_of, number, table, text};
 use tracedrop::compare::limits::{Limit, Outcome};
-use tracedrop::compare::{Comparison, Digest};
+use tracedrop::compare::{CompareQuery, Comparison, Digest, PhaseFilter, compare};
 use tracedrop::report::view::{TableQuery, row_order};
 use tracedrop::report::{Block, NoteLevel};
 
@@ -217,6 +217,21 @@ fn every_phase_that_changed_is_told_first() {
     );
     let lists = crate::sides::lists(&both.reports[0]).map(|list| list.title.clone()).collect::<Vec<_>>();
     assert_eq!(lists, ["Largest changes", "Largest changes per decode step"]);
+}
+
+/// B has no decode steps: that is no equal time of 0.
+#[test]
+fn phases_that_one_side_lacks_are_not_the_same() {
+    let (decode, prefill): (&[_], &[_]) = (&[(GEMM, 240)], &[(GEMM, 3000)]);
+    let side = |name, kernels| queued(&vec![(name, kernels); 6]).digest();
+    let (a, b) = (side(DECODE, decode), side(PREFILL, prefill));
+    for (left, right, wanted) in [(&a, &b, "▽ no such steps in B"), (&b, &a, "△ no such steps in A")] {
+        let query = CompareQuery { phase: PhaseFilter::Decode };
+        let comparison = compare(left, right, &query).unwrap();
+        let time = table(&comparison, "compare-gpu", "time");
+        let known: Vec<String> = (0..time.n_rows()).map(|row| text(time, row, "status")).collect();
+        assert!(known.len() >= 3 && known.iter().all(|status| status == wanted), "{known:?}");
+    }
 }
 
 /// Speculative decoding drafts and verifies in turns. Steps of one kind take the same time, so what changed is no noise.

@@ -56,11 +56,11 @@ impl Row {
             _ if self.is_unknown == [true, true] => "unknown",
             _ if self.is_unknown[0] => "unknown in A",
             _ if self.is_unknown[1] => "unknown in B",
+            _ if self.n[0] == 0 && self.n[1] > 0 => "△ no such steps in A",
+            _ if self.n[1] == 0 && self.n[0] > 0 => "▽ no such steps in B",
             (0, 0) => "= same",
-            (_, 0) if self.n[1] > 0 => "▽ only in A",
-            (0, _) if self.n[0] > 0 => "△ only in B",
-            _ if self.n[0] == 0 => "△ no such steps in A",
-            _ if self.n[1] == 0 => "▽ no such steps in B",
+            (_, 0) => "▽ only in A",
+            (0, _) => "△ only in B",
             _ => verdict(&self.samples[0], &self.samples[1]).name(),
         }
     }
