@@ -158,8 +158,13 @@ impl<'a, 'b> Ranks<'a, 'b> {
     fn summary(&self) -> String {
         let n = self.files.ranks.len() as u64;
         if n < 2 {
-            return "These files cannot be compared as ranks of one run. See the table for reasons."
-                .to_string();
+            let left = match &self.files.ranks[..] {
+                [one] => format!(": only rank {} is left", one.rank),
+                _ => String::new(),
+            };
+            return format!(
+                "These files cannot be compared as ranks of one run{left}. See the table for reasons."
+            );
         }
         let mut text = counted(n, "rank", "ranks");
         let (wait, all) = self.waiting();
