@@ -729,7 +729,8 @@ fn is_different(row: &Row) -> bool {
             .any(|[a, b]| a.value != b.value || a.other != b.other || a.is_there != b.is_there)
 }
 
-/// Change of a row as sign and word, distinct without color. `has_main`: whether the first value is a main column.
+/// Change of a row as sign and word, distinct without color. `has_main`: whether the first value is a main column. Means per file have
+/// words of their own, as the sums beside them may have changed the other way.
 fn change(row: &Row, has_main: bool) -> &'static str {
     let [a, b] = row.told();
     match (row.is_in, b.cmp(&a)) {
@@ -765,9 +766,13 @@ fn write(first: &Table, keys: &[&Column], measures: &[Measure], rows: &[Row], ma
         };
         for (number, letter) in [(0, "A"), (1, "B")] {
             let cells = measure.holds.cells(rows.iter().map(|row| &row.values[at][number]));
+    let is_by_file = told(row.by_file.as_ref()).is_some();
             add(&letter.to_lowercase(), format!("{letter}: {}", measure.label), cells, &measure.hint, false);
         }
         let label = format!("B − A: {}", measure.label);
+        (_, Ordering::Greater | Ordering::Less) if is_by_file && row.is_noise() => "≈ within noise",
+        (_, Ordering::Greater) if is_by_file => "▲ more per file in B",
+        (_, Ordering::Less) if is_by_file => "▼ less per file in B",
         match measure.holds {
             Holds::Whole | Holds::Fraction => {
                 let all = measure.holds.amounts(rows.iter().map(|row| Some(difference(row, at))));

@@ -70,7 +70,15 @@ fn calls_of_unlike_groups_are_told_by_file() {
         lines(&comparison, "compare-sway-calls"),
         ["+2.000 ms p · base · next_token_dist · x · 5 (66.7% in A, 80.0% in B)"]
     );
+    // What changed is told by file, as sums of five files and one go the other way.
+    let change = |comparison: &Comparison, prompt: &str| {
+        let calls = table(comparison, "compare-sway-calls", "calls");
+        let row = (0..calls.n_rows()).find(|row| text(calls, *row, "prompt_hash") == prompt).unwrap();
+        text(calls, row, "change")
+    };
+    assert_eq!(change(&comparison, "x"), "▲ more per file in B");
     let close = compared(&old, &of(&[2.02]));
+    assert_eq!(change(&close, "x"), "≈ within noise");
     assert_eq!(lines(&close, "compare-sway-calls"), ["+20.00 µs 1 row, within noise"]);
     // One run vs one: significance is unknown and not shown.
     let single = compared(&of(&[2.0]), &of(&[2.1]));
