@@ -332,6 +332,15 @@ pub fn is_comparable(table: &Table) -> bool {
 
 fn is_measure(column: &Column) -> bool {
     matches!(column.compared, Compared::ByRow | Compared::AddsUp)
+    /// Files that have such tables; 0 if files are of no interest.
+    n_files: [usize; 2],
+}
+
+impl Joined {
+    /// Files of each side that have such tables, of `n_files`.
+    pub fn n_files_of(&self, n_files: [usize; 2]) -> [usize; 2] {
+        if self.n_files.contains(&0) { n_files } else { self.n_files }
+    }
 }
 
 /// Tables of one kind, each with what its amounts are of: these are joined apart. A table on several things is taken apart.
@@ -505,6 +514,7 @@ fn compared_unit(unit: Unit) -> Unit {
 /// number. Tables of one program version always agree, except that amounts may have fractions in some, but a side may come from a
 /// file that another version wrote.
 fn in_like_units(measures: Vec<Measure>, sides: [&[&Table]; 2]) -> (Vec<Measure>, Vec<(String, [Unit; 2])>) {
+        n_files: [0, 1].map(|side: usize| each[side].n_files),
     let mut unlike = Vec::new();
     let is_like = |measure: &mut Measure| {
         let others = sides.map(|tables| {

@@ -61,16 +61,20 @@ fn for_one_file(by_file: &ByFile, total: &Total) -> String {
     }
 }
 
-/// Warning if one side has more files than the other.
-pub fn unlike_groups(n_files: [usize; 2]) -> Option<String> {
+/// Warning if one side has more files with such tables than the other, of `of` files.
+pub fn unlike_groups(n_files: [usize; 2], of: [usize; 2]) -> Option<String> {
+    let files = |side: usize| match n_files[side] {
+        n if n == of[side] => counted(n as u64, "file", "files"),
+        n => format!("such data in {n} of {}", counted(of[side] as u64, "file", "files")),
+    };
     let [a, b] = n_files;
     if a == b || a == 0 || b == 0 {
         return None;
     }
     Some(format!(
         "A has {}, B has {}; sums cover all of them. Differences below are per file.",
-        counted(a as u64, "file", "files"),
-        counted(b as u64, "file", "files"),
+        files(0),
+        files(1),
     ))
 }
 
