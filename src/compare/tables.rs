@@ -7,6 +7,7 @@
 use super::noise::{RULE_OF_REPEATS, Sample, band_of_repeats};
 use super::repeats::Repeats;
 use super::shown;
+use crate::analysis::gpu::annotation::Annotation;
 use crate::base::hash::{HashMap, HashSet};
 use crate::base::sort;
 use crate::base::units::{Unit, in_words};
@@ -160,6 +161,13 @@ impl Row {
     fn is_noise(&self) -> bool {
         self.by_file.is_some_and(|by_file| !by_file.counts())
     }
+
+    /// Whether only A or only B has it because it is named after a step, such as `ProfilerStep#3`: no change, but another recording.
+    fn is_other_step(&self) -> bool {
+        let is_step =
+            |key: &Value| matches!(key, Value::Text(name) if Annotation::parse(name, &[]).is_some());
+        self.is_in != [true; 2] && self.key.iter().any(is_step)
+    }
 }
 
 /// A compared column.
@@ -308,7 +316,7 @@ pub struct Joined {
     pub table: Table,
     /// Totals of summable columns, the main one first.
     pub totals: Vec<Total>,
-    /// Largest changes first: as many rows as make up 90% of all changes, at most eight, without noise.
+    /// Largest changes first: as many rows as make up 90% of all changes, at most eight, without noise and single steps.
     pub changes: Vec<Change>,
     /// Number of rows that differ.
     pub n_changed: u64,
@@ -316,6 +324,8 @@ pub struct Joined {
     pub unchanged: i128,
     /// Number of those that differ within noise.
     pub n_noise: u64,
+    /// Number of the other ones that are steps which only one side has.
+    pub n_steps: u64,
     /// Rows only in A, only in B, and in both.
     pub n_rows: [u64; 3],
     /// Total rows left out of the input tables.
@@ -499,6 +509,8 @@ pub fn join(a: &[&Table], b: &[&Table], each: &[Repeats; 2]) -> Option<Joined> {
             false => 0,
         },
         n_noise: rows.iter().filter(|row| row.size() != 0 && row.is_noise()).count() as u64,
+        n_steps: rows.iter().filter(|row| row.size() != 0 && !row.is_noise() && row.is_other_step()).count()
+            as u64,
         n_rows: [count([true, false]), count([false, true]), count([true, true])],
         n_left_out: a.iter().chain(b).map(|table| table.n_left_out).sum(),
         unlike_units,
@@ -609,7 +621,7 @@ fn changes(keys: &[&Column], measures: &[Measure], rows: &[Row]) -> Vec<Change> 
     if !measures.first().is_some_and(|measure| measure.adds_up) {
         return Vec::new();
     }
-    let counting = || rows.iter().filter(|row| !row.is_noise());
+    let counting = || rows.iter().filter(|row| !row.is_noise() && !row.is_other_step());
     let all = counting().map(Row::size).fold(0i128, i128::saturating_add);
     let is_count = |it: &Measure| it.adds_up && it.unit == Unit::Count && it.holds == Holds::Whole;
     let pieces = (1..measures.len()).find(|at| is_count(&measures[*at]));

@@ -169,6 +169,11 @@ pub fn findings(joined: &Joined, report: &Report) -> Findings {
             text.push_str(", each with less than 1% of A");
         }
         match joined.n_noise {
+        match joined.n_steps {
+            0 => {}
+            n_steps if n_steps == n_rest => text.push_str(", steps that only A or only B has"),
+            n_steps => text.push_str(&format!(", {n_steps} of them steps that only A or only B has")),
+        }
             0 => {}
             n_noise if n_noise == n_rest => text.push_str(", within noise"),
             n_noise => text.push_str(&format!(", {n_noise} within noise")),
