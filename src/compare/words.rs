@@ -243,7 +243,7 @@ fn finding(text: String, sides: [i128; 2], total: &Total, rows: Option<RowsOf>) 
     }
 }
 
-/// `parse json.py (same count, 2.00× longer each)`, `work app.py (25.0% in A, 75.0% in B)`.
+/// `parse json.py (same count, self 2.00× longer each)`, `work app.py (25.0% in A, 75.0% in B)`.
 fn text_of(change: &Change, total: &Total) -> String {
     let name = change.name.join(" · ");
     let why = match (change.is_in, change.pieces) {
@@ -256,7 +256,12 @@ fn text_of(change: &Change, total: &Total) -> String {
                 format!("{}, was {}", shown(b, Unit::Count), shown(a, Unit::Count))
             };
             let mean = |side: usize| total.number(change.sides[side]) / [a, b][side] as f64;
-            format!("{counts}, {}", each(mean(0), mean(1)))
+            // Of a part of the duration, the change is none of the whole.
+            let of = match &*total.id {
+                "total" | "time" => "",
+                _ => &format!("{} ", total.label),
+            };
+            format!("{counts}, {of}{}", each(mean(0), mean(1)))
         }
         _ => {
             let share = |value: i128, of: i128| ratio(of, value).map_or("none".to_string(), format_ratio);
