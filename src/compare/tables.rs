@@ -332,6 +332,15 @@ pub struct Joined {
     pub n_left_out: u64,
     /// Columns in different units on the two sides, which are not compared: label, and the units of A and B.
     pub unlike_units: Vec<(String, [Unit; 2])>,
+    /// Files that have such tables; 0 if files are of no interest.
+    n_files: [usize; 2],
+}
+
+impl Joined {
+    /// Files of each side that have such tables, of `n_files`.
+    pub fn n_files_of(&self, n_files: [usize; 2]) -> [usize; 2] {
+        if self.n_files.contains(&0) { n_files } else { self.n_files }
+    }
 }
 
 /// Whether a table is comparable: it has keys and a compared column.
@@ -342,15 +351,6 @@ pub fn is_comparable(table: &Table) -> bool {
 
 fn is_measure(column: &Column) -> bool {
     matches!(column.compared, Compared::ByRow | Compared::AddsUp)
-    /// Files that have such tables; 0 if files are of no interest.
-    n_files: [usize; 2],
-}
-
-impl Joined {
-    /// Files of each side that have such tables, of `n_files`.
-    pub fn n_files_of(&self, n_files: [usize; 2]) -> [usize; 2] {
-        if self.n_files.contains(&0) { n_files } else { self.n_files }
-    }
 }
 
 /// Tables of one kind, each with what its amounts are of: these are joined apart. A table on several things is taken apart.
@@ -514,6 +514,7 @@ pub fn join(a: &[&Table], b: &[&Table], each: &[Repeats; 2]) -> Option<Joined> {
         n_rows: [count([true, false]), count([false, true]), count([true, true])],
         n_left_out: a.iter().chain(b).map(|table| table.n_left_out).sum(),
         unlike_units,
+        n_files: [0, 1].map(|side: usize| each[side].n_files),
     })
 }
 
@@ -526,7 +527,6 @@ fn compared_unit(unit: Unit) -> Unit {
 /// number. Tables of one program version always agree, except that amounts may have fractions in some, but a side may come from a
 /// file that another version wrote.
 fn in_like_units(measures: Vec<Measure>, sides: [&[&Table]; 2]) -> (Vec<Measure>, Vec<(String, [Unit; 2])>) {
-        n_files: [0, 1].map(|side: usize| each[side].n_files),
     let mut unlike = Vec::new();
     let is_like = |measure: &mut Measure| {
         let others = sides.map(|tables| {
@@ -577,7 +577,11 @@ fn measures(table: &Table) -> Vec<Measure> {
         let column = &table.columns[at];
         Measure {
             id: column.id.clone(),
-            label: column.label.clone(),
+            // A label may name its unit, which the values have.
+            label: match column.label.strip_suffix(" ms").filter(|_| column.unit == Unit::Ms) {
+                Some(of) => format!("{of} time"),
+                None => column.label.clone(),
+            },
             hint: column.hint.clone(),
             unit: compared_unit(column.unit),
             content: column.content,
@@ -660,16 +664,22 @@ fn telling(keys: &[&Column], rows: &[Row]) -> Vec<usize> {
     all
 }
 
-/// The keys of a row as shown, without empty ones: `["step", "train.py:27"]`.
+/// The keys of a row as shown, without empty ones: `["step", "train.py:27"]`, `["allreduce", "3.91 KiB", "group 0"]`.
 fn name_of(keys: &[&Column], row: &Row) -> Vec<String> {
     let mut name: Vec<String> = Vec::new();
     for (key, value) in keys.iter().zip(&row.key) {
         let text = value.plain();
+        let is_bare = matches!(key.unit, Unit::None | Unit::Id | Unit::Count | Unit::Plain);
         match name.last_mut() {
             _ if text.is_empty() => {}
             // A line belongs to the file before it.
             Some(file) if key.id == "line" => file.push_str(&format!(":{text}")),
-            _ => name.push(text),
+            // A number alone says nothing.
+            _ if is_bare && text.bytes().all(|byte| byte.is_ascii_digit()) => {
+                name.push(format!("{} {text}", key.label));
+            }
+            _ if is_bare => name.push(text),
+            _ => name.push(value.display(key.unit)),
         }
     }
     name
@@ -740,7 +750,8 @@ pub fn narrow(value: i128) -> i64 {
 
 /// B / A; `None` if A is 0.
 pub fn ratio(a: i128, b: i128) -> Option<f64> {
-    (a != 0).then(|| b as f64 / a as f64)
+    // No zero has a sign.
+    (a != 0).then(|| b as f64 / a as f64 + 0.0)
 }
 
 fn is_different(row: &Row) -> bool {
@@ -755,9 +766,13 @@ fn is_different(row: &Row) -> bool {
 /// words of their own, as the sums beside them may have changed the other way.
 fn change(row: &Row, has_main: bool) -> &'static str {
     let [a, b] = row.told();
+    let is_by_file = told(row.by_file.as_ref()).is_some();
     match (row.is_in, b.cmp(&a)) {
         ([true, false], _) => "▽ only in A",
         ([false, true], _) => "△ only in B",
+        (_, Ordering::Greater | Ordering::Less) if is_by_file && row.is_noise() => "≈ within noise",
+        (_, Ordering::Greater) if is_by_file => "▲ more per file in B",
+        (_, Ordering::Less) if is_by_file => "▼ less per file in B",
         (_, Ordering::Greater) if has_main => "▲ more in B",
         (_, Ordering::Less) if has_main => "▼ less in B",
         _ if !is_different(row) => "= same",
@@ -788,13 +803,9 @@ fn write(first: &Table, keys: &[&Column], measures: &[Measure], rows: &[Row], ma
         };
         for (number, letter) in [(0, "A"), (1, "B")] {
             let cells = measure.holds.cells(rows.iter().map(|row| &row.values[at][number]));
-    let is_by_file = told(row.by_file.as_ref()).is_some();
             add(&letter.to_lowercase(), format!("{letter}: {}", measure.label), cells, &measure.hint, false);
         }
         let label = format!("B − A: {}", measure.label);
-        (_, Ordering::Greater | Ordering::Less) if is_by_file && row.is_noise() => "≈ within noise",
-        (_, Ordering::Greater) if is_by_file => "▲ more per file in B",
-        (_, Ordering::Less) if is_by_file => "▼ less per file in B",
         match measure.holds {
             Holds::Whole | Holds::Fraction => {
                 let all = measure.holds.amounts(rows.iter().map(|row| Some(difference(row, at))));
@@ -964,6 +975,33 @@ mod tests {
             (cell(0, "ms_a"), cell(0, "change"), cell(2, "count_a")),
             (String::new(), "△ only in B".into(), "2".into())
         );
+    }
+
+    /// Numbers among the keys have their unit or label, and labels no unit that the values have.
+    #[test]
+    fn numbers_in_names_say_what_they_are() {
+        let collectives = |ms: &[f64]| {
+            let text = |id, label, text: &str| {
+                Column::key(id, label, Content::Argument, [text].into_iter().collect())
+            };
+            let number = |id, label, unit, value| Column {
+                key: true,
+                ..Column::counts(id, label, unit, [value].into_iter())
+            };
+            let columns = vec![
+                text("collective", "collective", "allreduce"),
+                number("message", "message", Unit::Bytes, 4096),
+                text("group", "group", "0"),
+                number("ranks", "ranks", Unit::Count, 2),
+                Column::float("ms", "total ms", Unit::Ms, ms.iter().copied().map(Some).collect()).adds_up(),
+            ];
+            Table::new("t", "T", columns)
+        };
+        let joined = join(&[&collectives(&[1.0])], &[&collectives(&[3.0])], &Default::default()).unwrap();
+        assert_eq!(joined.changes[0].name, ["allreduce", "4.00 KiB", "group 0", "ranks 2"]);
+        assert_eq!((&*joined.totals[0].label, joined.totals[0].unit), ("total time", Unit::Ns));
+        // Nothing of a decrease is nothing, without a sign.
+        assert!(ratio(-5, 0).is_some_and(f64::is_sign_positive));
     }
 
     #[test]

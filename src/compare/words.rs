@@ -18,11 +18,7 @@ pub fn summary(joined: &Joined) -> String {
         total.shown(total.b),
         percent(total.a as f64, total.b as f64)
     );
-    // A label may name its unit, which the values have.
-    let label = match total.label.strip_suffix(" ms") {
-        Some(of) => format!("{} time", capitalized(of)),
-        None => capitalized(&total.label),
-    };
+    let label = capitalized(&total.label);
     let mut text = match &total.by_file {
         Some(by_file) if total.is_told_by_file() => {
             format!("{} In total: {sums}", for_one_file(by_file, total))
@@ -63,14 +59,14 @@ fn for_one_file(by_file: &ByFile, total: &Total) -> String {
 
 /// Warning if one side has more files with such tables than the other, of `of` files.
 pub fn unlike_groups(n_files: [usize; 2], of: [usize; 2]) -> Option<String> {
-    let files = |side: usize| match n_files[side] {
-        n if n == of[side] => counted(n as u64, "file", "files"),
-        n => format!("such data in {n} of {}", counted(of[side] as u64, "file", "files")),
-    };
     let [a, b] = n_files;
     if a == b || a == 0 || b == 0 {
         return None;
     }
+    let files = |side: usize| match n_files[side] {
+        n if n == of[side] => counted(n as u64, "file", "files"),
+        n => format!("such data in {n} of {}", counted(of[side] as u64, "file", "files")),
+    };
     Some(format!(
         "A has {}, B has {}; sums cover all of them. Differences below are per file.",
         files(0),
@@ -169,14 +165,14 @@ pub fn findings(joined: &Joined, report: &Report) -> Findings {
             text.push_str(", each with less than 1% of A");
         }
         match joined.n_noise {
+            0 => {}
+            n_noise if n_noise == n_rest => text.push_str(", within noise"),
+            n_noise => text.push_str(&format!(", {n_noise} within noise")),
+        }
         match joined.n_steps {
             0 => {}
             n_steps if n_steps == n_rest => text.push_str(", steps that only A or only B has"),
             n_steps => text.push_str(&format!(", {n_steps} of them steps that only A or only B has")),
-        }
-            0 => {}
-            n_noise if n_noise == n_rest => text.push_str(", within noise"),
-            n_noise => text.push_str(&format!(", {n_noise} within noise")),
         }
         out.findings.push(finding(text, rest, total, rows("")));
     }

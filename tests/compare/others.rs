@@ -168,9 +168,9 @@ fn hits_are_gained_and_lost() {
     assert_eq!(
         lines,
         [
-            "−2.999 ms p · base · next_token_dist · y · 5 (same count, 3,000× shorter each)",
-            "+1.400 ms p · base · next_token_dist · x · 5 (same count, 1.54× longer each)",
-            "−1.000 ms p · base · next_token_dist · gone · 5 (only in A)",
+            "−2.999 ms p · base · next_token_dist · y · top k 5 (same count, 3,000× shorter each)",
+            "+1.400 ms p · base · next_token_dist · x · top k 5 (same count, 1.54× longer each)",
+            "−1.000 ms p · base · next_token_dist · gone · top k 5 (only in A)",
         ]
     );
     assert_eq!(number(calls, row("x"), "hits_difference"), -1);

@@ -68,7 +68,7 @@ fn calls_of_unlike_groups_are_told_by_file() {
     );
     assert_eq!(
         lines(&comparison, "compare-sway-calls"),
-        ["+2.000 ms p · base · next_token_dist · x · 5 (66.7% in A, 80.0% in B)"]
+        ["+2.000 ms p · base · next_token_dist · x · top k 5 (66.7% in A, 80.0% in B)"]
     );
     // What changed is told by file, as sums of five files and one go the other way.
     let change = |comparison: &Comparison, prompt: &str| {
