@@ -2,9 +2,9 @@
 
 use crate::analysis::sway_summary::{self, call_names};
 use crate::base::hash::HashMap;
-use crate::base::units::Unit;
+use crate::base::units::{Unit, counted};
 use crate::report::{Column, Content, Report, Table, TextCells};
-use crate::trace::Run;
+use crate::trace::{Run, Trace};
 
 /// Sums of calls with the same request.
 #[derive(Default)]
@@ -12,6 +12,20 @@ struct Sums {
     calls: u64,
     hits: u64,
     ns: i128,
+}
+
+/// Says how many calls of a file have a duration that is no finite number: no sum has it.
+pub fn without_duration(run: &Run) -> Vec<String> {
+    let sentence = |trace: &Trace| {
+        let n = trace.scoring_calls.wall_ms.iter().filter(|ms| !ms.is_finite()).count() as u64;
+        let calls = counted(n, "call of", "calls of");
+        let (have, them) = if n == 1 { ("has", "it") } else { ("have", "them") };
+        let file = &trace.source.file_name;
+        (n > 0).then(|| {
+            format!("{calls} {file} {have} a non-finite duration: compared times are without {them}.")
+        })
+    };
+    run.traces.iter().filter_map(sentence).collect()
 }
 
 /// Table with one row per probe, view, operation, prompt and `top_k`. `None` without calls.

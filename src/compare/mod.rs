@@ -161,7 +161,7 @@ impl Digest {
             source: document.source,
             ledger: document.ledger,
             reports: kept,
-            losses: losses::of_named_files(run),
+            losses: losses::of_named_files(run).into_iter().chain(calls::without_duration(run)).collect(),
             sampling: sampling(run),
             gpu: GpuSide::of(context.gpu()),
             each,
@@ -412,15 +412,15 @@ fn scopes(pair: [Option<&Report>; 2], id: &str) -> Vec<(Option<String>, [bool; 2
     if n_of(0) <= 1 && n_of(1) <= 1 { vec![(None, [true; 2])] } else { scopes }
 }
 
-/// The tables of a kind in each file of a side.
+/// The tables of a kind in each file of a side that has their report: a file of another kind has not 0 of it.
 fn in_each_file(side: &Digest, report: &str, id: &str, scope: Option<&str>) -> Repeats {
     let of_files: Vec<Vec<Cow<'_, Table>>> = if side.files.len() == 1 {
         vec![tables_on(side.report(report), id, scope)]
     } else if side.each.is_empty() {
         return Repeats::unknown(side.files.len());
     } else {
-        let files = side.each.iter();
-        files.map(|file| tables_on(file.iter().find(|of_file| of_file.id == report), id, scope)).collect()
+        let files = side.each.iter().filter_map(|file| file.iter().find(|of_file| of_file.id == report));
+        files.map(|of_file| tables_on(Some(of_file), id, scope)).collect()
     };
     Repeats::new(&of_files)
 }
@@ -486,7 +486,7 @@ fn general(like: &Report, pair: [Option<&Report>; 2], sides: [&Digest; 2], compa
             report.summary.push_str(&format!(" {}: {}", changed.table.title, words::summary(changed)));
         }
         let told = changed.unwrap_or(first);
-        if let Some(warning) = words::unlike_groups(n_files) {
+        if let Some(warning) = words::unlike_groups(told.n_files_of(n_files), n_files) {
             report.warning(warning);
         }
         for warning in words::not_counted(&like.id, first) {
@@ -515,6 +515,7 @@ fn general(like: &Report, pair: [Option<&Report>; 2], sides: [&Digest; 2], compa
         report.summary = "A and B have nothing in common to compare.".to_string();
     }
     for joined in all {
+        let n_files = joined.n_files_of(n_files);
         add(joined, &like.id, n_files, &mut report, comparison);
     }
     if !report.blocks.is_empty() {
@@ -626,7 +627,7 @@ pub fn measures_of(side: &Digest) -> Vec<Measure> {
                 let tables = tables_on(Some(report), &id, scope);
                 if let Some(mut joined) = join(&by_ref(&tables), &[], &each) {
                     name(&mut joined.table, &id, scope, number, &[side]);
-                    let n_files = [side.files.len(); 2];
+                    let n_files = joined.n_files_of([side.files.len(); 2]);
                     add_measures(&joined.table, &joined.totals, n_files, &report.id, &mut out);
                 }
             }

@@ -93,8 +93,8 @@ impl Sample {
         }
     }
 
-    /// Samples of one number per step on both sides. Cut steps are left out if their kind has others on that side; means weigh kinds
-    /// by all steps. If each kind has the same share of the steps on both sides, only the variation within the kinds is noise: the
+    /// Samples of one number per step on both sides. Cut steps are left out if that side has others; means weigh kinds with others by
+    /// all steps. If each kind has the same share of the steps on both sides, only the variation within the kinds is noise: the
     /// variance is pooled over them, unless fewer than [`MIN_STEPS`] − 1 degrees of freedom remain. Where the same holds for the kinds
     /// on each GPU, a difference between GPUs is no noise either.
     pub fn of_kinds<K: Ord>(sides: [Vec<OfStep<K>>; 2]) -> [Sample; 2] {
@@ -106,11 +106,15 @@ impl Sample {
                 if step.is_cut { &mut of.cut } else { &mut of.values }.push((step.gpu, step.value));
             }
         }
-        kinds
-            .values_mut()
-            .flatten()
-            .filter(|of| of.values.is_empty())
-            .for_each(|of| of.values.append(&mut of.cut));
+        for side in [0, 1] {
+            let is_any_whole = kinds.values().any(|of| !of[side].values.is_empty());
+            for of in kinds.values_mut().map(|of| &mut of[side]).filter(|of| of.values.is_empty()) {
+                let cut = std::mem::take(&mut of.cut);
+                // What a kind without whole steps takes is unknown.
+                if is_any_whole { of.n = 0 } else { of.values = cut }
+            }
+        }
+        kinds.retain(|_, [a, b]| a.n + b.n > 0);
         let n_all = [0, 1].map(|side: usize| kinds.values().map(|of| of[side].n).sum::<usize>());
         let mut samples = [0, 1].map(|side: usize| {
             let all = Sample::of(kinds.values().flat_map(|of| of[side].values()));
@@ -262,6 +266,12 @@ mod tests {
         let verify = (5.0 * 900.0 + 4.0 * 901.0) / 9.0;
         assert_eq!(a.n, 19);
         assert!((a.mean - (100.5 + verify) / 2.0).abs() < 1e-9, "{a:?}");
+        // A last step that is alone of its kind is left out; a last step that is alone is not.
+        let all_cut = || vec![OfStep { is_cut: true, ..step("draft", 100) }];
+        let mut alone = side(900, 10);
+        alone.push(OfStep { is_cut: true, ..step("other", 70) });
+        let [a, b] = Sample::of_kinds([alone, all_cut()]);
+        assert_eq!((a.n, a.mean, b.n, b.mean), (20, 500.5, 1, 100.0));
         // One step of each kind says nothing of variation within it.
         let number = |kind, value| OfStep { kind, gpu: 0, is_cut: false, value };
         let each = |by: i64| (0..8).map(|i| number(i, 100 * i + by)).collect::<Vec<_>>();

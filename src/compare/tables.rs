@@ -7,6 +7,7 @@
 use super::noise::{RULE_OF_REPEATS, Sample, band_of_repeats};
 use super::repeats::Repeats;
 use super::shown;
+use crate::analysis::gpu::annotation::Annotation;
 use crate::base::hash::{HashMap, HashSet};
 use crate::base::sort;
 use crate::base::units::{Unit, in_words};
@@ -160,6 +161,13 @@ impl Row {
     fn is_noise(&self) -> bool {
         self.by_file.is_some_and(|by_file| !by_file.counts())
     }
+
+    /// Whether only A or only B has it because it is named after a step, such as `ProfilerStep#3`: no change, but another recording.
+    fn is_other_step(&self) -> bool {
+        let is_step =
+            |key: &Value| matches!(key, Value::Text(name) if Annotation::parse(name, &[]).is_some());
+        self.is_in != [true; 2] && self.key.iter().any(is_step)
+    }
 }
 
 /// A compared column.
@@ -308,7 +316,7 @@ pub struct Joined {
     pub table: Table,
     /// Totals of summable columns, the main one first.
     pub totals: Vec<Total>,
-    /// Largest changes first: as many rows as make up 90% of all changes, at most eight, without noise.
+    /// Largest changes first: as many rows as make up 90% of all changes, at most eight, without noise and single steps.
     pub changes: Vec<Change>,
     /// Number of rows that differ.
     pub n_changed: u64,
@@ -316,12 +324,23 @@ pub struct Joined {
     pub unchanged: i128,
     /// Number of those that differ within noise.
     pub n_noise: u64,
+    /// Number of the other ones that are steps which only one side has.
+    pub n_steps: u64,
     /// Rows only in A, only in B, and in both.
     pub n_rows: [u64; 3],
     /// Total rows left out of the input tables.
     pub n_left_out: u64,
     /// Columns in different units on the two sides, which are not compared: label, and the units of A and B.
     pub unlike_units: Vec<(String, [Unit; 2])>,
+    /// Files that have such tables; 0 if files are of no interest.
+    n_files: [usize; 2],
+}
+
+impl Joined {
+    /// Files of each side that have such tables, of `n_files`.
+    pub fn n_files_of(&self, n_files: [usize; 2]) -> [usize; 2] {
+        if self.n_files.contains(&0) { n_files } else { self.n_files }
+    }
 }
 
 /// Whether a table is comparable: it has keys and a compared column.
@@ -490,9 +509,12 @@ pub fn join(a: &[&Table], b: &[&Table], each: &[Repeats; 2]) -> Option<Joined> {
             false => 0,
         },
         n_noise: rows.iter().filter(|row| row.size() != 0 && row.is_noise()).count() as u64,
+        n_steps: rows.iter().filter(|row| row.size() != 0 && !row.is_noise() && row.is_other_step()).count()
+            as u64,
         n_rows: [count([true, false]), count([false, true]), count([true, true])],
         n_left_out: a.iter().chain(b).map(|table| table.n_left_out).sum(),
         unlike_units,
+        n_files: [0, 1].map(|side: usize| each[side].n_files),
     })
 }
 
@@ -555,7 +577,11 @@ fn measures(table: &Table) -> Vec<Measure> {
         let column = &table.columns[at];
         Measure {
             id: column.id.clone(),
-            label: column.label.clone(),
+            // A label may name its unit, which the values have.
+            label: match column.label.strip_suffix(" ms").filter(|_| column.unit == Unit::Ms) {
+                Some(of) => format!("{of} time"),
+                None => column.label.clone(),
+            },
             hint: column.hint.clone(),
             unit: compared_unit(column.unit),
             content: column.content,
@@ -599,7 +625,7 @@ fn changes(keys: &[&Column], measures: &[Measure], rows: &[Row]) -> Vec<Change> 
     if !measures.first().is_some_and(|measure| measure.adds_up) {
         return Vec::new();
     }
-    let counting = || rows.iter().filter(|row| !row.is_noise());
+    let counting = || rows.iter().filter(|row| !row.is_noise() && !row.is_other_step());
     let all = counting().map(Row::size).fold(0i128, i128::saturating_add);
     let is_count = |it: &Measure| it.adds_up && it.unit == Unit::Count && it.holds == Holds::Whole;
     let pieces = (1..measures.len()).find(|at| is_count(&measures[*at]));
@@ -638,16 +664,22 @@ fn telling(keys: &[&Column], rows: &[Row]) -> Vec<usize> {
     all
 }
 
-/// The keys of a row as shown, without empty ones: `["step", "train.py:27"]`.
+/// The keys of a row as shown, without empty ones: `["step", "train.py:27"]`, `["allreduce", "3.91 KiB", "group 0"]`.
 fn name_of(keys: &[&Column], row: &Row) -> Vec<String> {
     let mut name: Vec<String> = Vec::new();
     for (key, value) in keys.iter().zip(&row.key) {
         let text = value.plain();
+        let is_bare = matches!(key.unit, Unit::None | Unit::Id | Unit::Count | Unit::Plain);
         match name.last_mut() {
             _ if text.is_empty() => {}
             // A line belongs to the file before it.
             Some(file) if key.id == "line" => file.push_str(&format!(":{text}")),
-            _ => name.push(text),
+            // A number alone says nothing.
+            _ if is_bare && text.bytes().all(|byte| byte.is_ascii_digit()) => {
+                name.push(format!("{} {text}", key.label));
+            }
+            _ if is_bare => name.push(text),
+            _ => name.push(value.display(key.unit)),
         }
     }
     name
@@ -718,7 +750,8 @@ pub fn narrow(value: i128) -> i64 {
 
 /// B / A; `None` if A is 0.
 pub fn ratio(a: i128, b: i128) -> Option<f64> {
-    (a != 0).then(|| b as f64 / a as f64)
+    // No zero has a sign.
+    (a != 0).then(|| b as f64 / a as f64 + 0.0)
 }
 
 fn is_different(row: &Row) -> bool {
@@ -729,12 +762,17 @@ fn is_different(row: &Row) -> bool {
             .any(|[a, b]| a.value != b.value || a.other != b.other || a.is_there != b.is_there)
 }
 
-/// Change of a row as sign and word, distinct without color. `has_main`: whether the first value is a main column.
+/// Change of a row as sign and word, distinct without color. `has_main`: whether the first value is a main column. Means per file have
+/// words of their own, as the sums beside them may have changed the other way.
 fn change(row: &Row, has_main: bool) -> &'static str {
     let [a, b] = row.told();
+    let is_by_file = told(row.by_file.as_ref()).is_some();
     match (row.is_in, b.cmp(&a)) {
         ([true, false], _) => "▽ only in A",
         ([false, true], _) => "△ only in B",
+        (_, Ordering::Greater | Ordering::Less) if is_by_file && row.is_noise() => "≈ within noise",
+        (_, Ordering::Greater) if is_by_file => "▲ more per file in B",
+        (_, Ordering::Less) if is_by_file => "▼ less per file in B",
         (_, Ordering::Greater) if has_main => "▲ more in B",
         (_, Ordering::Less) if has_main => "▼ less in B",
         _ if !is_different(row) => "= same",
@@ -937,6 +975,33 @@ mod tests {
             (cell(0, "ms_a"), cell(0, "change"), cell(2, "count_a")),
             (String::new(), "△ only in B".into(), "2".into())
         );
+    }
+
+    /// Numbers among the keys have their unit or label, and labels no unit that the values have.
+    #[test]
+    fn numbers_in_names_say_what_they_are() {
+        let collectives = |ms: &[f64]| {
+            let text = |id, label, text: &str| {
+                Column::key(id, label, Content::Argument, [text].into_iter().collect())
+            };
+            let number = |id, label, unit, value| Column {
+                key: true,
+                ..Column::counts(id, label, unit, [value].into_iter())
+            };
+            let columns = vec![
+                text("collective", "collective", "allreduce"),
+                number("message", "message", Unit::Bytes, 4096),
+                text("group", "group", "0"),
+                number("ranks", "ranks", Unit::Count, 2),
+                Column::float("ms", "total ms", Unit::Ms, ms.iter().copied().map(Some).collect()).adds_up(),
+            ];
+            Table::new("t", "T", columns)
+        };
+        let joined = join(&[&collectives(&[1.0])], &[&collectives(&[3.0])], &Default::default()).unwrap();
+        assert_eq!(joined.changes[0].name, ["allreduce", "4.00 KiB", "group 0", "ranks 2"]);
+        assert_eq!((&*joined.totals[0].label, joined.totals[0].unit), ("total time", Unit::Ns));
+        // Nothing of a decrease is nothing, without a sign.
+        assert!(ratio(-5, 0).is_some_and(f64::is_sign_positive));
     }
 
     #[test]

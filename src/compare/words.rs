@@ -18,11 +18,7 @@ pub fn summary(joined: &Joined) -> String {
         total.shown(total.b),
         percent(total.a as f64, total.b as f64)
     );
-    // A label may name its unit, which the values have.
-    let label = match total.label.strip_suffix(" ms") {
-        Some(of) => format!("{} time", capitalized(of)),
-        None => capitalized(&total.label),
-    };
+    let label = capitalized(&total.label);
     let mut text = match &total.by_file {
         Some(by_file) if total.is_told_by_file() => {
             format!("{} In total: {sums}", for_one_file(by_file, total))
@@ -61,16 +57,20 @@ fn for_one_file(by_file: &ByFile, total: &Total) -> String {
     }
 }
 
-/// Warning if one side has more files than the other.
-pub fn unlike_groups(n_files: [usize; 2]) -> Option<String> {
+/// Warning if one side has more files with such tables than the other, of `of` files.
+pub fn unlike_groups(n_files: [usize; 2], of: [usize; 2]) -> Option<String> {
     let [a, b] = n_files;
     if a == b || a == 0 || b == 0 {
         return None;
     }
+    let files = |side: usize| match n_files[side] {
+        n if n == of[side] => counted(n as u64, "file", "files"),
+        n => format!("such data in {n} of {}", counted(of[side] as u64, "file", "files")),
+    };
     Some(format!(
         "A has {}, B has {}; sums cover all of them. Differences below are per file.",
-        counted(a as u64, "file", "files"),
-        counted(b as u64, "file", "files"),
+        files(0),
+        files(1),
     ))
 }
 
@@ -169,6 +169,11 @@ pub fn findings(joined: &Joined, report: &Report) -> Findings {
             n_noise if n_noise == n_rest => text.push_str(", within noise"),
             n_noise => text.push_str(&format!(", {n_noise} within noise")),
         }
+        match joined.n_steps {
+            0 => {}
+            n_steps if n_steps == n_rest => text.push_str(", steps that only A or only B has"),
+            n_steps => text.push_str(&format!(", {n_steps} of them steps that only A or only B has")),
+        }
         out.findings.push(finding(text, rest, total, rows("")));
     }
     out
@@ -234,7 +239,7 @@ fn finding(text: String, sides: [i128; 2], total: &Total, rows: Option<RowsOf>) 
     }
 }
 
-/// `parse json.py (same count, 2.00× longer each)`, `work app.py (25.0% in A, 75.0% in B)`.
+/// `parse json.py (same count, self 2.00× longer each)`, `work app.py (25.0% in A, 75.0% in B)`.
 fn text_of(change: &Change, total: &Total) -> String {
     let name = change.name.join(" · ");
     let why = match (change.is_in, change.pieces) {
@@ -247,7 +252,12 @@ fn text_of(change: &Change, total: &Total) -> String {
                 format!("{}, was {}", shown(b, Unit::Count), shown(a, Unit::Count))
             };
             let mean = |side: usize| total.number(change.sides[side]) / [a, b][side] as f64;
-            format!("{counts}, {}", each(mean(0), mean(1)))
+            // Of a part of the duration, the change is none of the whole.
+            let of = match &*total.id {
+                "total" | "time" => "",
+                _ => &format!("{} ", total.label),
+            };
+            format!("{counts}, {of}{}", each(mean(0), mean(1)))
         }
         _ => {
             let share = |value: i128, of: i128| ratio(of, value).map_or("none".to_string(), format_ratio);

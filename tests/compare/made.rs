@@ -311,6 +311,9 @@ fn unlike_groups_of_gpu_files_are_told_by_file() {
         digest((0..n).map(read).collect())
     };
     let comparison = compared(&group(2, 1200), &group(3, 1000));
+    // Files named after ranks of one run: other ranks may have other loads.
+    let warning = "A has ranks 0, 1, B has ranks 0, 1, 2. Ranks may differ in load";
+    assert!(format!("{:?}", gpu(&comparison).blocks).contains(warning));
     let measure = |id: &str| comparison.measures.iter().find(|it| it.id == id).unwrap();
     let direct = measure("gpu-ops.ops.direct");
     assert_eq!((direct.a, direct.b), (2.4e6, 3e6));
@@ -333,6 +336,7 @@ fn unlike_groups_of_gpu_files_are_told_by_file() {
     assert!(report.tables().all(|table| !table.title.contains("rank0.json")));
     // As many files: sums are compared, and means can be limited.
     let equal = compared(&group(2, 1200), &group(2, 1000));
+    assert!(!format!("{:?}", gpu(&equal).blocks).contains("Ranks may differ"));
     assert!(equal.measures.iter().any(|it| it.id == "gpu-ops.ops.direct.per_file"));
     let report = equal.reports.iter().find(|report| report.id == "compare-gpu-ops").unwrap();
     assert!(report.summary.contains(": 2.400 ms in A, 2.000 ms in B (−16.7%)."), "{}", report.summary);

@@ -136,6 +136,16 @@ pub fn call(prompt: &str, ms: f64, hit: bool) -> String {
     )
 }
 
+/// A duration that is no number is in no sum, so the sums are said to lack it.
+#[test]
+fn calls_without_a_finite_duration_are_told() {
+    let a = digest_of("a.jsonl", &[call("x", 2.0, false), call("x", f64::NAN, false)].join("\n"));
+    let b = digest_of("b.jsonl", &call("x", 2.0, false));
+    let comparison = compared(&a, &b);
+    let Some(Block::Note(note)) = comparison.reports[0].blocks.first() else { panic!("no warning") };
+    assert_eq!(note.text, "A: 1 call of a.jsonl has a non-finite duration: compared times are without it.");
+}
+
 #[test]
 fn hits_are_gained_and_lost() {
     let a = digest_of(
@@ -158,9 +168,9 @@ fn hits_are_gained_and_lost() {
     assert_eq!(
         lines,
         [
-            "−2.999 ms p · base · next_token_dist · y · 5 (same count, 3,000× shorter each)",
-            "+1.400 ms p · base · next_token_dist · x · 5 (same count, 1.54× longer each)",
-            "−1.000 ms p · base · next_token_dist · gone · 5 (only in A)",
+            "−2.999 ms p · base · next_token_dist · y · top k 5 (same count, 3,000× shorter each)",
+            "+1.400 ms p · base · next_token_dist · x · top k 5 (same count, 1.54× longer each)",
+            "−1.000 ms p · base · next_token_dist · gone · top k 5 (only in A)",
         ]
     );
     assert_eq!(number(calls, row("x"), "hits_difference"), -1);

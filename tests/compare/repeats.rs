@@ -68,13 +68,37 @@ fn calls_of_unlike_groups_are_told_by_file() {
     );
     assert_eq!(
         lines(&comparison, "compare-sway-calls"),
-        ["+2.000 ms p · base · next_token_dist · x · 5 (66.7% in A, 80.0% in B)"]
+        ["+2.000 ms p · base · next_token_dist · x · top k 5 (66.7% in A, 80.0% in B)"]
     );
+    // What changed is told by file, as sums of five files and one go the other way.
+    let change = |comparison: &Comparison, prompt: &str| {
+        let calls = table(comparison, "compare-sway-calls", "calls");
+        let row = (0..calls.n_rows()).find(|row| text(calls, *row, "prompt_hash") == prompt).unwrap();
+        text(calls, row, "change")
+    };
+    assert_eq!(change(&comparison, "x"), "▲ more per file in B");
     let close = compared(&old, &of(&[2.02]));
+    assert_eq!(change(&close, "x"), "≈ within noise");
     assert_eq!(lines(&close, "compare-sway-calls"), ["+20.00 µs 1 row, within noise"]);
     // One run vs one: significance is unknown and not shown.
     let single = compared(&of(&[2.0]), &of(&[2.1]));
     assert!(table(&single, "compare-sway-calls", "calls").column("file_status").is_none());
+}
+
+/// One file of B has stacks and no slices: it has not 0 of them, but none.
+#[test]
+fn files_of_another_kind_do_not_count() {
+    let slices = r#"{"traceEvents":[{"ph":"X","name":"f","pid":1,"tid":1,"ts":0,"dur":100}]}"#;
+    let read = |name: &str, content: &str| import(name, content.as_bytes(), None).unwrap();
+    let a = digest(vec![read("a.json", slices), read("b.json", slices)]);
+    let mixed = digest(vec![read("a.json", slices), read("b.folded", "main;f 3\n")]);
+    let comparison = compared(&a, &mixed);
+    let report = comparison.reports.iter().find(|report| report.id == "compare-slices").unwrap();
+    let wanted = "Self per file: 100.0 µs in A, 100.0 µs in B (no change).";
+    assert!(report.summary.starts_with(wanted), "{}", report.summary);
+    assert!(format!("{:?}", report.blocks).contains("A has 2 files, B has such data in 1 of 2 files;"));
+    let mean = comparison.measures.iter().find(|it| it.id == "slices.slices.self.per_file").unwrap();
+    assert_eq!((mean.a, mean.b), (100_000.0, 100_000.0));
 }
 
 /// Values per file add up to those of their side, for every format.

@@ -3,7 +3,7 @@
 
 use crate::sides::{answer, compared, digest_of, number, table, text};
 use tracedrop::compare::limits::{Limit, Outcome};
-use tracedrop::compare::{Comparison, Digest};
+use tracedrop::compare::{CompareQuery, Comparison, Digest, PhaseFilter, compare};
 use tracedrop::report::view::{TableQuery, row_order};
 use tracedrop::report::{Block, NoteLevel};
 
@@ -115,6 +115,65 @@ fn a_last_step_is_in_no_mean() {
     assert_eq!(number(table(&single, "compare-gpu", "phases"), 0, "per_step_a"), 500_000);
 }
 
+/// Each step keeps the GPU busy for 500 µs; how long the only one of A took, nothing tells.
+#[test]
+fn a_single_step_is_not_compared_with_whole_ones_by_its_time() {
+    let (one, eight) = (host_bound(1, 500), host_bound(8, 500));
+    for (a, b, side) in [(&one, &eight, "A"), (&eight, &one, "B")] {
+        let comparison = compared(a, b);
+        assert_eq!(
+            summary(&comparison),
+            format!(
+                "No step follows the only decode step in {side}, so only busy time is compared. No change: 500.0 µs per decode \
+                 step in A, 500.0 µs in B."
+            )
+        );
+        let said = all_text(&comparison, "compare-gpu");
+        assert!(said.contains("Only busy time per decode step is compared."), "{said}");
+        let has = |id: &str| comparison.measures.iter().any(|measure| measure.id == id);
+        assert_eq!(
+            ["gpu.per_step", "gpu.idle", "gpu.decode", "gpu.busy"].map(has),
+            [false, false, false, true]
+        );
+        assert!(answer(&comparison).unwrap().findings.is_empty());
+    }
+}
+
+/// Every step takes 1 ms. In decode steps the GEMM takes 20 µs more, and the GPU waits 20 µs less for the host.
+#[test]
+fn parts_that_make_up_for_each_other_are_changes() {
+    let side = |decode: i64| {
+        let mut made = Made::default();
+        for i in 0..12 {
+            let (name, dur) = if i < 6 { (PREFILL, 400) } else { (DECODE, decode) };
+            made.step(name, 1000 * i, 990);
+            made.launched(GEMM, 1000 * i + 10, 7, 1000 * i + 16, dur);
+        }
+        made.digest()
+    };
+    let comparison = compared(&side(100), &side(120));
+    assert_eq!(
+        summary(&comparison),
+        "No change: 1.000 ms per prefill step in A, 1.000 ms in B; no significant change per decode step, but in its parts."
+    );
+    let lists: Vec<_> = crate::sides::lists(&comparison.reports[0]).collect();
+    assert_eq!(
+        lists.iter().map(|list| &*list.title).collect::<Vec<_>>(),
+        ["Largest changes per decode step"]
+    );
+    let changes: Vec<_> = lists[0].findings.iter().map(|line| (line.time, &*line.text)).collect();
+    assert_eq!(
+        changes,
+        [
+            (Some(20_000), "GEMM (same kernel count, 1.20× longer each)"),
+            (Some(-20_000), "less host-bound idle time"),
+        ]
+    );
+    let same = compared(&side(100), &side(100));
+    assert!(summary(&same).ends_with("1.000 ms in B."), "{}", summary(&same));
+    assert_eq!(answer(&same).unwrap().title, "Largest changes");
+}
+
 /// Steps without gaps, each with its kernels.
 fn queued(steps: &[(&str, &[(&str, i64)])]) -> Made {
     let mut made = Made::default();
@@ -158,6 +217,21 @@ fn every_phase_that_changed_is_told_first() {
     );
     let lists = crate::sides::lists(&both.reports[0]).map(|list| list.title.clone()).collect::<Vec<_>>();
     assert_eq!(lists, ["Largest changes", "Largest changes per decode step"]);
+}
+
+/// B has no decode steps: that is no equal time of 0.
+#[test]
+fn phases_that_one_side_lacks_are_not_the_same() {
+    let (decode, prefill): (&[_], &[_]) = (&[(GEMM, 240)], &[(GEMM, 3000)]);
+    let side = |name, kernels| queued(&vec![(name, kernels); 6]).digest();
+    let (a, b) = (side(DECODE, decode), side(PREFILL, prefill));
+    for (left, right, wanted) in [(&a, &b, "▽ no such steps in B"), (&b, &a, "△ no such steps in A")] {
+        let query = CompareQuery { phase: PhaseFilter::Decode };
+        let comparison = compare(left, right, &query).unwrap();
+        let time = table(&comparison, "compare-gpu", "time");
+        let known: Vec<String> = (0..time.n_rows()).map(|row| text(time, row, "status")).collect();
+        assert!(known.len() >= 3 && known.iter().all(|status| status == wanted), "{known:?}");
+    }
 }
 
 /// Speculative decoding drafts and verifies in turns. Steps of one kind take the same time, so what changed is no noise.

@@ -1,7 +1,7 @@
 //! Findings about stragglers and imbalance between ranks.
 
 use super::reader::{Reader, Row};
-use crate::analysis::gpu::stats::percent;
+use crate::analysis::gpu::stats::{SumNs, percent};
 use crate::analysis::gpu_ranks;
 use crate::base::text::capitalized;
 use crate::base::units::{Unit, format_ns};
@@ -39,25 +39,35 @@ pub fn rank_of(reports: &[Report], file: &str) -> Option<String> {
     of_file().all(|rank| rank == first).then(|| format!("Rank {first}"))
 }
 
-/// The rank that delays the others most.
+/// The rank that delays the others most, or the ranks that do so equally.
 fn straggler(reader: &Reader<'_>) -> Option<Finding> {
     let table = reader.table(gpu_ranks::STRAGGLERS)?;
     let last = table.rows().max_by_key(|row| row.integer("held_up"))?;
     let held_up = last.integer("held_up").filter(|ns| *ns > 0)?;
+    let tied = || table.rows().filter(|row| row.integer("held_up") == Some(held_up));
+    let caused = tied().filter_map(|row| row.integer("caused_wait")).sum_ns();
     // Over all ranks, as the share of waiting in the summary.
-    let share = last.integer("caused_wait")? as f64 / table.sum("communication").max(1) as f64;
+    let share = caused as f64 / table.sum("communication").max(1) as f64;
     if share < WORTH {
         return None;
     }
     let n = |column: &str| last.integer(column).unwrap_or(0).max(0) as u64;
-    let name = rank(&last);
-    let text = format!(
-        "{} is the straggler: {}, it delayed the others by {}; {} of collective time is waiting for it.",
-        capitalized(&name),
-        gpu_ranks::last_in(n("last"), n("last_known"), n("collectives")),
-        format_ns(held_up),
-        percent(share),
-    );
+    let mut ranks: Vec<i64> = tied().filter_map(|row| row.integer("rank")).collect();
+    ranks.sort_unstable();
+    let text = match ranks.len() {
+        0 | 1 => format!(
+            "{} is the straggler: {}, it delayed the others by {}; {} of collective time is waiting for it.",
+            capitalized(&rank(&last)),
+            gpu_ranks::last_in(n("last"), n("last_known"), n("collectives")),
+            format_ns(held_up),
+            percent(share),
+        ),
+        _ => format!(
+            "{}; {} of collective time is waiting for them.",
+            gpu_ranks::no_single_straggler(&ranks, held_up),
+            percent(share)
+        ),
+    };
     let mut facts = Facts::default();
     facts.push("held_up", "delay caused", held_up, Unit::Ns);
     facts.push("wait", "own wait", last.integer("wait").unwrap_or(0), Unit::Ns);

@@ -116,10 +116,11 @@ impl<'a, 'b> Ranks<'a, 'b> {
         report
     }
 
-    /// The rank that delayed the others longest.
-    fn straggler(&self) -> Option<usize> {
+    /// The ranks that delayed the others longest: several if equally long, none if no rank did.
+    fn stragglers(&self) -> Vec<usize> {
         let ranks = &self.waits.ranks;
-        (0..ranks.len()).max_by_key(|rank| ranks[*rank].held_up).filter(|rank| ranks[*rank].held_up > 0)
+        let longest = ranks.iter().map(|rank| rank.held_up).max().filter(|ns| *ns > 0);
+        (0..ranks.len()).filter(|rank| Some(ranks[*rank].held_up) == longest).collect()
     }
 
     /// Wait time and total time in compared collectives, over all ranks, in nanoseconds.
@@ -157,8 +158,13 @@ impl<'a, 'b> Ranks<'a, 'b> {
     fn summary(&self) -> String {
         let n = self.files.ranks.len() as u64;
         if n < 2 {
-            return "These files cannot be compared as ranks of one run. See the table for reasons."
-                .to_string();
+            let left = match &self.files.ranks[..] {
+                [one] => format!(": only rank {} is left", one.rank),
+                _ => String::new(),
+            };
+            return format!(
+                "These files cannot be compared as ranks of one run{left}. See the table for reasons."
+            );
         }
         let mut text = counted(n, "rank", "ranks");
         let (wait, all) = self.waiting();
@@ -169,14 +175,24 @@ impl<'a, 'b> Ranks<'a, 'b> {
                 text.push_str("; wait times are unknown because no shared collective aligns their clocks")
             }
         }
-        if let Some(straggler) = self.straggler() {
-            let waits = &self.waits.ranks[straggler];
-            text.push_str(&format!(
-                ". Rank {} is the straggler: {}, {} of total delay",
-                self.label(straggler),
-                last_in(waits.n_last, waits.n_last_known, waits.n_collectives),
-                format_ns(waits.held_up)
-            ));
+        let stragglers = self.stragglers();
+        match stragglers[..] {
+            [] => {}
+            [straggler] => {
+                let waits = &self.waits.ranks[straggler];
+                text.push_str(&format!(
+                    ". Rank {} is the straggler: {}, {} of total delay",
+                    self.label(straggler),
+                    last_in(waits.n_last, waits.n_last_known, waits.n_collectives),
+                    format_ns(waits.held_up)
+                ));
+            }
+            [first, ..] => {
+                let ranks = stragglers.iter().filter_map(|rank| Some(self.files.ranks.get(*rank)?.rank));
+                let ranks: Vec<i64> = ranks.collect();
+                let held_up = self.waits.ranks[first].held_up;
+                text.push_str(&format!(". {}", no_single_straggler(&ranks, held_up)));
+            }
         }
         text.push('.');
         text
@@ -413,8 +429,14 @@ pub fn last_in(n_last: u64, n_known: u64, n_collectives: u64) -> String {
     }
 }
 
+/// `No single straggler: ranks 0, 1 each delay the others by 900.0 µs`.
+pub fn no_single_straggler(ranks: &[i64], held_up: i64) -> String {
+    let ranks = listed(ranks, ranks.len() as u64);
+    format!("No single straggler: ranks {ranks} each delay the others by {}", format_ns(held_up))
+}
+
 /// The first of `n` ranks, as text: `1, 2, 5, …`.
-fn listed(ranks: &[i64], n: u64) -> String {
+pub fn listed(ranks: &[i64], n: u64) -> String {
     let shown: Vec<String> = ranks.iter().take(MAX_LISTED).map(i64::to_string).collect();
     format!("{}{}", shown.join(", "), if shown.len() as u64 == n { "" } else { ", …" })
 }

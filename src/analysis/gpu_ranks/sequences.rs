@@ -39,9 +39,9 @@ pub struct Line {
 pub enum MatchedBy {
     /// The group numbers its collectives (`Seq`).
     Number,
-    /// All ranks have the same count: in order of start.
+    /// All ranks have the same count, and no steps contradict it: in order of start.
     Order,
-    /// Total counts differ, but some steps have equal counts: in order of start within those.
+    /// Total counts differ, or ranks recorded other steps, but some steps have equal counts: in order of start within those.
     Step,
     /// Counts differ: in order of start, shifted to the clearly smallest variation of end differences.
     Fit,
@@ -105,6 +105,7 @@ struct Key {
 }
 
 /// A part with the keys it may be matched by.
+#[derive(Clone)]
 struct Found {
     part: Part,
     number: Option<i64>,
@@ -113,6 +114,7 @@ struct Found {
 }
 
 /// All of one key on one rank, in order of start.
+#[derive(Clone)]
 struct Raw {
     rank: usize,
     found: Vec<Found>,
@@ -255,7 +257,10 @@ fn match_lines(lines: &mut Vec<Raw>) -> Matched {
     let (shortest, longest) =
         (lens.iter().copied().min().unwrap_or(0), lens.iter().copied().max().unwrap_or(0));
     if shortest == longest {
-        return matched(MatchedBy::Order, 0);
+        return match match_by_other_steps(lines) {
+            Some(n_unmatched) => matched(MatchedBy::Step, n_unmatched),
+            None => matched(MatchedBy::Order, 0),
+        };
     }
     if let Some(n_unmatched) = match_by_step(lines) {
         return matched(MatchedBy::Step, n_unmatched);
@@ -331,6 +336,50 @@ fn match_by_step(lines: &mut [Raw]) -> Option<usize> {
     Some(dropped.into_values().sum())
 }
 
+/// As [`match_by_step`], for equal counts by chance: recordings of as many steps, but of other ones. `None`, and changes nothing,
+/// unless the k-th parts are in different steps and their ends agree no better than those of equal steps: in how much their
+/// differences vary, or, if that is equal, in how large these are on the clocks of the hosts.
+fn match_by_other_steps(lines: &mut Vec<Raw>) -> Option<usize> {
+    let differs = |line: &Raw, first: &Raw| {
+        let mut both = line.found.iter().zip(&first.found).map(|(a, b)| (a.step, b.step));
+        both.any(|(a, b)| a != b && a != NO_STEP && b != NO_STEP)
+    };
+    let (first, others) = lines.split_first()?;
+    let is_contradicted = others.iter().any(|line| differs(line, first));
+    if !is_contradicted || !lines.iter().all(has_distinct_steps) {
+        return None;
+    }
+    let mut by_step = lines.clone();
+    let n_unmatched = match_by_step(&mut by_step)?;
+    if disagreement(lines).zip(disagreement(&by_step)).is_some_and(|(by_order, by_step)| by_order < by_step) {
+        return None;
+    }
+    *lines = by_step;
+    Some(n_unmatched)
+}
+
+/// Whether the parts of each step follow one another: names such as `execute_context_0(0)_generation_8(8)` are of many steps.
+fn has_distinct_steps(line: &Raw) -> bool {
+    let mut steps: Vec<u32> = line.found.iter().map(|found| found.step).collect();
+    steps.retain(|step| *step != NO_STEP);
+    steps.dedup();
+    let n = steps.len();
+    steps.sort_unstable();
+    steps.dedup();
+    steps.len() == n
+}
+
+/// [`spread`] and size of the end differences of the line that agrees least with the first, in nanoseconds.
+fn disagreement(lines: &[Raw]) -> Option<(i64, i64)> {
+    let (first, others) = lines.split_first()?;
+    let of = |line: &Raw| {
+        let differences = end_differences(&first.found, &line.found, 0)?;
+        Some((spread(&differences)?, differences.get(differences.len() / 2)?.saturating_abs()))
+    };
+    let all: Option<Vec<(i64, i64)>> = others.iter().map(of).collect();
+    all?.into_iter().max()
+}
+
 /// Maximum shift between recordings, in collectives.
 const MAX_MOVE: usize = 32;
 
@@ -364,16 +413,17 @@ fn match_by_fit(lines: &mut [Raw]) -> Option<usize> {
 /// Shift of `b` relative to `a`, in places.
 fn best_move(a: &[Found], b: &[Found]) -> Option<isize> {
     let n = MAX_MOVE as isize;
-    let mut tried: Vec<(i64, usize, isize)> =
-        (-n..=n).filter_map(|by| Some((spread(a, b, by)?, by.unsigned_abs(), by))).collect();
+    let mut tried: Vec<(i64, usize, isize)> = (-n..=n)
+        .filter_map(|by| Some((spread(&end_differences(a, b, by)?)?, by.unsigned_abs(), by)))
+        .collect();
     sort::by(&mut tried, Ord::cmp);
     let (best, _, by) = *tried.first()?;
     let is_clear = tried.get(1).is_none_or(|(next, _, _)| *next > best.saturating_mul(2));
     is_clear.then_some(by)
 }
 
-/// Width of the central 90% of end differences, in nanoseconds; `None` if too few remain.
-fn spread(a: &[Found], b: &[Found], by: isize) -> Option<i64> {
+/// Sorted end differences, in nanoseconds, with `b` shifted by that many places; `None` if too few remain.
+fn end_differences(a: &[Found], b: &[Found], by: isize) -> Option<Vec<i64>> {
     let a = a.get((-by).max(0) as usize..)?;
     let b = b.get(by.max(0) as usize..)?;
     let n = a.len().min(b.len());
@@ -383,6 +433,11 @@ fn spread(a: &[Found], b: &[Found], by: isize) -> Option<i64> {
     let both = a.iter().zip(b).step_by(n.div_ceil(N_SAMPLES));
     let mut differences: Vec<i64> = both.map(|(a, b)| a.part.end.saturating_sub(b.part.end)).collect();
     differences.sort_unstable();
+    Some(differences)
+}
+
+/// Width of the central 90% of sorted differences.
+fn spread(differences: &[i64]) -> Option<i64> {
     let margin = differences.len() / 20;
     Some(differences.get(differences.len() - 1 - margin)?.saturating_sub(*differences.get(margin)?))
 }

@@ -43,7 +43,9 @@ pub(super) struct Pair<'a> {
     /// Whether whole traces are compared because the sides have no step kind in common.
     pub is_made_whole: bool,
     /// Whether idle time is left out on both sides because a side has missing device records. Time is then busy time.
-    pub is_busy_only: bool,
+    is_busy_only: bool,
+    /// Phases for which the same holds because no step of one side, but of the other, has an end: [`GpuSide::is_endless`].
+    pub endless: Vec<Slot>,
     pub filter: PhaseFilter,
     /// See [`Pair::operation_rows`].
     operation_rows: OnceCell<Vec<steps::Row>>,
@@ -86,8 +88,14 @@ impl<'a> Pair<'a> {
             return Err(Problem::NoSuchPhase(wanted.name(), names(&in_a), names(&in_b)));
         }
         let is_busy_only = a_side.is_busy_only || b_side.is_busy_only;
-        if is_busy_only {
-            (a_side, b_side) = (Cow::Owned(a_side.busy_only()), Cow::Owned(b_side.busy_only()));
+        let is_unlike = |slot: &Slot| {
+            let [n_a, n_b] = [&a_side, &b_side].map(|side| side.of_slot(*slot).count());
+            n_a > 0 && n_b > 0 && a_side.is_endless(*slot) != b_side.is_endless(*slot)
+        };
+        let endless: Vec<Slot> = a_side.slots().into_iter().filter(is_unlike).collect();
+        if is_busy_only || !endless.is_empty() {
+            let is_in = |slot: Slot| is_busy_only || endless.contains(&slot);
+            (a_side, b_side) = (Cow::Owned(a_side.busy_only(is_in)), Cow::Owned(b_side.busy_only(is_in)));
         }
         let mut pair = Pair {
             a: a_side,
@@ -98,6 +106,7 @@ impl<'a> Pair<'a> {
             main: None,
             is_made_whole,
             is_busy_only,
+            endless,
             filter,
             operation_rows: OnceCell::new(),
         };
@@ -119,6 +128,11 @@ impl<'a> Pair<'a> {
     /// A side by index: 0 is A.
     pub fn side(&self, number: usize) -> &GpuSide {
         if number == 0 { &self.a } else { &self.b }
+    }
+
+    /// Whether idle time of a phase is left out, so that time is busy time.
+    pub fn is_busy_only(&self, slot: Slot) -> bool {
+        self.is_busy_only || self.endless.contains(&slot)
     }
 
     /// Number of steps of a phase on a side.
@@ -169,14 +183,17 @@ impl<'a> Pair<'a> {
     }
 
     /// Whether steps of a phase take significantly more or less time.
-    fn is_changed(&self, slot: Slot) -> bool {
+    pub fn is_changed(&self, slot: Slot) -> bool {
         let [a, b] = self.durations(slot);
         matches!(verdict(&a, &b), Verdict::More | Verdict::Less)
     }
 
-    /// Phases that changed significantly besides the main one.
+    /// Phases besides the main one that changed significantly, in time or in parts that make up for each other.
     pub fn also_changed(&self) -> impl Iterator<Item = Slot> {
-        self.common().filter(move |slot| Some(*slot) != self.main && self.is_changed(*slot))
+        let is_other = move |slot: &Slot| Some(*slot) != self.main;
+        self.common()
+            .filter(is_other)
+            .filter(|slot| self.is_changed(*slot) || words::has_changed_parts(self, *slot))
     }
 
     /// Operations of all phases, made once: tables, charts and texts need them.
@@ -247,12 +264,16 @@ pub(super) fn compare(
     let pair = Pair::new(a, b, query.phase)?;
     let mut report = Report::new(REPORT, "What changed");
     report.summary = words::headline(&pair);
+    let also_changed: Vec<Slot> = pair.also_changed().collect();
     if let Some(slot) = pair.main() {
         let (findings, chart) = words::answer(&pair, slot);
-        report.findings(findings);
-        report.chart(chart);
+        // Without changes it is left out where another phase has some.
+        if !findings.findings.is_empty() || also_changed.is_empty() {
+            report.findings(findings);
+            report.chart(chart);
+        }
     }
-    for slot in pair.also_changed() {
+    for slot in also_changed {
         report.findings(words::answer(&pair, slot).0);
     }
     // What is good to know comes behind the answer, and what limits it before.
@@ -300,7 +321,7 @@ fn facts(pair: &Pair<'_>, number: usize) -> Facts {
             ("idle", "Idle", |stretch| stretch.time.idle),
             ("exposed_communication", "Exposed communication", |stretch| stretch.time.exposed_communication),
         ] {
-            let is_known = !pair.is_busy_only || !matches!(id, "wall" | "idle");
+            let is_known = !pair.is_busy_only(slot) || !matches!(id, "wall" | "idle");
             facts.push(id, &format!("{label} {per}"), mean(get).filter(|_| is_known), Unit::Ns);
         }
         let launches = pair.samples(slot, |_, stretch| stretch.launches() as i64)[number];
@@ -354,7 +375,11 @@ fn measures(pair: &Pair<'_>, out: &mut Vec<Measure>) {
     };
     // A budget is always for the same phase, but for the time of a step, whichever kind changed.
     let (Some(main), Some(slot)) = (pair.main(), pair.common().next()) else { return };
-    let is_known = |id: &str| !pair.is_busy_only || !matches!(id, "gpu.per_step" | "gpu.idle");
+    let is_known = |id: &str| match id {
+        "gpu.per_step" => !pair.is_busy_only(main),
+        "gpu.idle" => !pair.is_busy_only(slot),
+        _ => true,
+    };
     for (id, what) in MEASURES.iter().filter(|(id, _)| is_known(id)) {
         let get = |stretch: &Stretch| match *id {
             "gpu.per_step" => stretch.time.wall(),
@@ -371,7 +396,7 @@ fn measures(pair: &Pair<'_>, out: &mut Vec<Measure>) {
         push((*id).to_string(), (*what).to_string(), unit, pair.samples(of, |_, stretch| get(stretch)));
     }
     let on_both = |slot: &&Slot| pair.n(0, **slot) > 0 && pair.n(1, **slot) > 0;
-    for slot in pair.slots.iter().filter(on_both).filter(|_| !pair.is_busy_only) {
+    for slot in pair.slots.iter().filter(on_both).filter(|slot| !pair.is_busy_only(**slot)) {
         let id = format!("gpu.{}", slot.name().replace(' ', "_"));
         let what = format!("wall time per {}", slot.one());
         push(id, what, Unit::Ns, pair.durations(*slot));

@@ -1,9 +1,10 @@
 //! Notes and warnings on the reliability of the comparison.
 
-use super::Pair;
 use super::side::{GpuSide, Slot};
+use super::{Pair, words};
 use crate::analysis::gpu::Lack;
 use crate::analysis::gpu::stats::{SumNs, share};
+use crate::analysis::gpu_ranks::listed;
 use crate::base::units::{counted, group_digits};
 use crate::report::Report;
 
@@ -17,6 +18,12 @@ pub fn add(pair: &Pair<'_>, report: &mut Report) {
     if let Some([a, b]) = different_gpus(pair) {
         report.warning(format!(
             "A and B ran on different GPUs: {a} in A, {b} in B. Differences are due to hardware as well as software."
+        ));
+    }
+    if let Some([a, b]) = different_ranks(pair) {
+        report.warning(format!(
+            "A has {a}, B has {b}. Ranks may differ in load, so differences of means over other ranks are not significant: compare the \
+             same ranks."
         ));
     }
     for (number, letter) in ["A", "B"].into_iter().enumerate() {
@@ -44,6 +51,13 @@ pub fn add(pair: &Pair<'_>, report: &mut Report) {
             };
             report.warning(format!("{letter} is incomplete: {missing}.{left_out}{consequence}"));
         }
+    }
+    for slot in pair.slots.iter().filter(|slot| pair.endless.contains(slot)) {
+        report.warning(format!(
+            "{}, so durations and idle time are unknown. Only busy time per {} is compared.",
+            words::no_end(pair, *slot),
+            slot.one()
+        ));
     }
     if pair.is_made_whole {
         report.warning(
@@ -101,6 +115,21 @@ fn different_gpus<'a>(pair: &'a Pair<'_>) -> Option<[&'a str; 2]> {
     let is_known = sides.iter().all(|side| side.has_models) || sides[0].is_amd != sides[1].is_amd;
     let is_used = sides.iter().all(|side| !side.sums.is_empty());
     (is_used && is_known && sides[0].gpus != sides[1].gpus).then(|| sides.map(|side| side.gpus.as_str()))
+}
+
+/// Ranks of both sides as text, if several are known to be compared with other ones of a run of that size.
+fn different_ranks(pair: &Pair<'_>) -> Option<[String; 2]> {
+    let sides = [&pair.side(0).ranks, &pair.side(1).ranks];
+    let is_several = sides.iter().any(|ranks| ranks.len() > 1) && sides.iter().all(|ranks| !ranks.is_empty());
+    let world = |side: usize| sides[side].iter().find_map(|(_, world)| *world);
+    if !is_several || sides[0] == sides[1] || world(0) != world(1) {
+        return None;
+    }
+    Some(sides.map(|ranks| {
+        let numbers: Vec<i64> = ranks.iter().map(|(rank, _)| *rank).collect();
+        let n = numbers.len() as u64;
+        format!("{} {}", if n == 1 { "rank" } else { "ranks" }, listed(&numbers, n))
+    }))
 }
 
 /// `20 of 40 kernel and graph launches have no timed device record`, or how many kernels have no end; `None` if nothing is missing.

@@ -10,6 +10,7 @@ use crate::analysis::gpu::stats::SumNs;
 use crate::analysis::gpu::steps::NO_STEP;
 use crate::analysis::gpu::{GpuTrace, Kind, Work};
 use crate::analysis::gpu_layers;
+use crate::analysis::gpu_ranks::files::rank_in_name;
 use crate::base::hash::{HashMap, HashSet};
 use crate::base::sort;
 use serde::{Deserialize, Serialize};
@@ -262,6 +263,8 @@ pub struct GpuSide {
     pub is_amd: bool,
     /// Number of GPUs with activity, over all files.
     pub n_devices: u32,
+    /// Ranks of the files, with the number of ranks of their run, where these are known: in order.
+    pub ranks: Vec<(i64, Option<i64>)>,
     pub operations: Vec<String>,
     pub names: Vec<Name>,
     pub sums: Vec<Sum>,
@@ -315,6 +318,9 @@ impl GpuSide {
             builder.side.is_amd |= gpu.vendor == Vendor::Amd;
         }
         let mut side = builder.finish();
+        let rank = |gpu: &GpuTrace<'_>| gpu.facts.rank.or_else(|| rank_in_name(&gpu.trace.source.file_name));
+        side.ranks = traces.iter().filter_map(|gpu| Some((rank(gpu)?, gpu.facts.world_size))).collect();
+        sort::by(&mut side.ranks, Ord::cmp);
         // The order of files says nothing.
         sort::by(&mut labels, Ord::cmp);
         side.gpus = labels.join(", ");
@@ -322,14 +328,20 @@ impl GpuSide {
         Some(side)
     }
 
-    /// A copy without idle time.
-    pub fn busy_only(&self) -> GpuSide {
+    /// A copy without idle time in those phases.
+    pub fn busy_only(&self, is_in: impl Fn(Slot) -> bool) -> GpuSide {
         let mut side = self.clone();
-        for stretch in &mut side.stretches {
+        for stretch in side.stretches.iter_mut().filter(|stretch| is_in(stretch.slot)) {
             let time = &mut stretch.time;
             (time.idle, time.idle_for_host, time.idle_unknown) = (0, 0, 0);
         }
         side
+    }
+
+    /// Whether a phase has steps, but none that another step ends: [`Stretch::is_cut`].
+    pub fn is_endless(&self, slot: Slot) -> bool {
+        let mut steps = self.of_slot(slot).peekable();
+        steps.peek().is_some() && steps.all(|step| step.is_cut)
     }
 
     /// Total duration of kernels and copies in phases that pass the filter.

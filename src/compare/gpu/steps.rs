@@ -57,11 +57,11 @@ impl Row {
             _ if self.is_unknown == [true, true] => "unknown",
             _ if self.is_unknown[0] => "unknown in A",
             _ if self.is_unknown[1] => "unknown in B",
+            _ if self.n[0] == 0 && self.n[1] > 0 => "△ no such steps in A",
+            _ if self.n[1] == 0 && self.n[0] > 0 => "▽ no such steps in B",
             (0, 0) => "= same",
-            (_, 0) if self.n[1] > 0 => "▽ only in A",
-            (0, _) if self.n[0] > 0 => "△ only in B",
-            _ if self.n[0] == 0 => "△ no such steps in A",
-            _ if self.n[1] == 0 => "▽ no such steps in B",
+            (_, 0) => "▽ only in A",
+            (0, _) => "△ only in B",
             _ => verdict(&self.samples[0], &self.samples[1]).name(),
         }
     }
@@ -202,9 +202,10 @@ const LAST_STEP: &str = "The last step of each GPU has no such end: it counts in
 /// Time breakdown by phase.
 pub fn parts(pair: &Pair<'_>) -> Table {
     // Idle time is unknown then, and must not show as 0.
-    let is_known = |(name, _): &(&str, Part)| !pair.is_busy_only || !name.contains("idle");
-    let known: Vec<(&str, Part)> = PARTS.into_iter().filter(is_known).collect();
-    let all = pair.slots.iter().flat_map(|slot| known.iter().map(|(name, get)| row(pair, *slot, name, *get)));
+    let known = |slot: Slot| {
+        PARTS.into_iter().filter(move |(name, _)| !pair.is_busy_only(slot) || !name.contains("idle"))
+    };
+    let all = pair.slots.iter().flat_map(|slot| known(*slot).map(|(name, get)| row(pair, *slot, name, get)));
     let is_optional = |row: &Row| row.slot == Slot::Outside || row.name == IDLE_UNKNOWN;
     let all: Vec<Row> = all.filter(|row| row.total != [0, 0] || !is_optional(row)).collect();
     let rows: Vec<&Row> = all.iter().collect();

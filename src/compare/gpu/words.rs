@@ -25,13 +25,28 @@ const KERNELS: (&str, &str) = ("kernels", "Kernels");
 /// Headline: the difference and its significance, after a hint at incomplete sides.
 pub fn headline(pair: &Pair<'_>) -> String {
     let incomplete = match [0, 1].map(|side| pair.side(side).is_busy_only) {
-        [true, true] => "A and B are incomplete",
-        [true, false] => "A is incomplete",
-        [false, true] => "B is incomplete",
-        [false, false] => return difference(pair),
+        [true, true] => Some("A and B are incomplete".to_string()),
+        [true, false] => Some("A is incomplete".to_string()),
+        [false, true] => Some("B is incomplete".to_string()),
+        [false, false] => {
+            pair.main().filter(|slot| pair.endless.contains(slot)).map(|slot| no_end(pair, slot))
+        }
     };
     let difference = difference(pair);
-    format!("{incomplete}, so only busy time is compared. {difference}")
+    match incomplete {
+        Some(why) => format!("{why}, so only busy time is compared. {difference}"),
+        None => difference,
+    }
+}
+
+/// `No step follows the only decode step in A`.
+pub fn no_end(pair: &Pair<'_>, slot: Slot) -> String {
+    let number = usize::from(!pair.side(0).is_endless(slot));
+    let side = if number == 0 { "A" } else { "B" };
+    match pair.n(number, slot) {
+        1 => format!("No step follows the only {} in {side}", slot.one()),
+        n => format!("No step follows any of the {n} {}s in {side}", slot.one()),
+    }
 }
 
 fn difference(pair: &Pair<'_>) -> String {
@@ -62,9 +77,9 @@ fn difference(pair: &Pair<'_>) -> String {
         None => numbers,
     };
     match verdict(&a, &b) {
-        Verdict::Same => format!("No change: {numbers}."),
+        Verdict::Same => format!("No change: {numbers}{others}."),
         Verdict::Noise => format!(
-            "No significant change: {numbers} (noise is up to {}).",
+            "No significant change: {numbers} (noise is up to {}){others}.",
             format_ns(band(&a, &b).unwrap_or(0.0).round() as i64)
         ),
         Verdict::More | Verdict::Less => {
@@ -80,14 +95,18 @@ fn difference(pair: &Pair<'_>) -> String {
                 Slot::Whole => counted(sample.n as u64, "sample", "samples"),
                 _ => steps_words(sample.n),
             };
-            let is_without_last = [&a, &b].iter().zip([0, 1]).any(|(of, side)| of.n < pair.n(side, slot));
+            let without_last = match [a.n < pair.n(0, slot), b.n < pair.n(1, slot)] {
+                [false, false] => "",
+                [true, true] => ", not counting the last",
+                [true, false] => ", not counting the last in A",
+                [false, true] => ", not counting the last in B",
+            };
             format!(
-                "{}: {numbers}{}{others}. Not enough to test significance: {} in A, {} in B{} (need {MIN_STEPS} whole ones per side).",
+                "{}: {numbers}{}{others}. Not enough to test significance: {} in A, {} in B{without_last} (need {MIN_STEPS} whole ones per side).",
                 faster(slot, &a, &b),
                 mostly(),
                 n(&a),
-                n(&b),
-                if is_without_last { ", not counting the last" } else { "" }
+                n(&b)
             )
         }
     }
@@ -96,13 +115,18 @@ fn difference(pair: &Pair<'_>) -> String {
 /// The other phases that changed, and the one with the most time if another one leads:
 /// `; 14.7% more time per decode step (340.0 µs in A, 390.0 µs in B)`.
 fn others(pair: &Pair<'_>, slot: Slot) -> String {
-    let changed = pair.also_changed().map(|other| {
+    let also_changed: Vec<Slot> = pair.also_changed().collect();
+    let changed = also_changed.iter().map(|other| {
+        let other = *other;
+        if !pair.is_changed(other) {
+            return format!("; no significant change per {}, but in its parts", other.one());
+        }
         let [a, b] = pair.durations(other);
         let change = faster(other, &a, &b);
         let [a, b] = [a, b].map(|of| format_ns(of.mean.round() as i64));
         format!("; {} ({a} in A, {b} in B)", change.strip_prefix("B takes ").unwrap_or(&change))
     });
-    let unchanged = pair.common().next().filter(|first| *first != slot);
+    let unchanged = pair.common().next().filter(|first| *first != slot && !also_changed.contains(first));
     let unchanged = unchanged.map(|first| format!("; no significant change per {}", first.one()));
     changed.chain(unchanged).collect()
 }
@@ -115,7 +139,7 @@ const OTHER_WORK: f64 = 0.01;
 /// Numbers of kernels, copies and fills of A and B, if whole traces of equal length ran different amounts of work: a recording of a
 /// fixed duration ends whatever has been done by then.
 pub fn different_work_in_equal_time(pair: &Pair<'_>, slot: Slot) -> Option<[u64; 2]> {
-    if slot != Slot::Whole || pair.is_busy_only {
+    if slot != Slot::Whole || pair.is_busy_only(slot) {
         return None;
     }
     let [a, b] = pair.durations(slot);
@@ -133,7 +157,7 @@ fn opposite(pair: &Pair<'_>, slot: Slot) -> Option<String> {
     let [a, b] = pair.durations(slot);
     let (wall, busy) = (b.mean - a.mean, busy_b.mean - busy_a.mean);
     let is_large = busy.abs() >= MIN_SHARE * busy_a.mean && verdict(&busy_a, &busy_b) != Verdict::Noise;
-    if pair.is_busy_only || busy_a.mean <= 0.0 || wall * busy >= 0.0 || !is_large {
+    if pair.is_busy_only(slot) || busy_a.mean <= 0.0 || wall * busy >= 0.0 || !is_large {
         return None;
     }
     let mut lines = lines(pair, slot);
@@ -158,6 +182,15 @@ fn opposite(pair: &Pair<'_>, slot: Slot) -> Option<String> {
         most.unwrap_or_default()
     ));
     Some(parts.join("; "))
+}
+
+/// Whether operations or other parts of the steps of a phase take significantly more or less time, by at least 1% of a step.
+pub fn has_changed_parts(pair: &Pair<'_>, slot: Slot) -> bool {
+    let wall = pair.durations(slot)[0].mean;
+    lines(pair, slot).iter().any(|line| {
+        let is_large = line.difference().unsigned_abs() as f64 >= MIN_SHARE * wall;
+        is_large && matches!(line.verdict, Verdict::More | Verdict::Less)
+    })
 }
 
 /// Share of a change from which a line explains it.
