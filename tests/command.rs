@@ -224,7 +224,7 @@ fn rows_are_chosen_by_a_filter() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("@property") && !text.contains("[\"=1+1\""), "{text}");
     let output = report("total>1");
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(2));
     let text = said(&output);
     assert!(text.contains("1 needs a unit: total>1ms") && text.contains("^^^^^^^"), "{text}");
     // A filter may look like an option.
@@ -256,10 +256,16 @@ fn tables_that_a_filter_leaves_out_are_named() {
     let note = "note: --where leaves out 1 table without its columns or units: Samples by frame";
     assert!(message.contains(note), "{message}");
     let (code, _, message) = report("self>1");
-    assert!(code == Some(1) && message.contains("1 needs a unit"), "{message}");
+    assert!(code == Some(2) && message.contains("1 needs a unit"), "{message}");
     // Columns of all tables, not of the first one.
     let (code, _, message) = report("zzz=1");
-    assert!(code == Some(1) && message.contains("kind") && message.contains("samples"), "{message}");
+    assert!(code == Some(2) && message.contains("kind") && message.contains("samples"), "{message}");
+    let compared = tracedrop(&dir).args(["compare", "a.json", "a.json", "--where", "/(/"]).output().unwrap();
+    assert_eq!(compared.status.code(), Some(2), "{}", said(&compared));
+    // Of several files, those that have the columns are written.
+    let some = ["report", "mixed.json", "a.json", "--format", "csv", "--where", "samples>0"];
+    let output = tracedrop(&dir).args(some).output().unwrap();
+    assert!(output.status.code() == Some(1) && !output.stdout.is_empty(), "{}", said(&output));
 }
 
 /// Rows of two files; a column says which file a row is of.
@@ -281,6 +287,14 @@ fn several_files_are_one_table_in_csv() {
     assert_eq!(lines[0], format!("file,{header}"));
     assert!(lines[1..4].iter().all(|line| line.starts_with("a.json,")), "{text}");
     assert_eq!(lines[4], format!("b.json,{}", row.trim_end()));
+    // A file without the table is named, and the others are written.
+    fs::write(dir.join("s.folded"), "main;work 3\n").unwrap();
+    let some = ["report", "--format", "csv", "--table", "slices"];
+    let output = tracedrop(&dir).args(some).args(["a.json", "s.folded", "b.json"]).output().unwrap();
+    assert!(output.status.code() == Some(1) && said(&output).contains("s.folded: unknown table 'slices'"));
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), text);
+    let output = tracedrop(&dir).args(some).args(["s.folded", "s.folded"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
     // Whole documents start with their names, after an empty line.
     assert!(csv(&["a.json", "b.json"]).contains("\r\n\r\nb.json\r\n"));
 }
@@ -432,6 +446,49 @@ fn agents_read_the_headline_and_warnings_of_a_comparison() {
     assert!(lines[first - 1].starts_with("Largest changes: \"Differences "), "{changed}");
     assert!(lines[first].contains("a = ") || lines[first].contains("b = "), "{changed}");
     assert!(same.starts_with("nothing found: \"No changes.\"\ncompare-gpu: \"No change: "), "{same}");
+}
+
+/// A number is right as an answer shows it, with its sign: the finding of a comparison, `difference: +5.000 µs, 3.3%: …`.
+#[test]
+fn differences_are_checked_with_their_sign() {
+    let open = |name: &str| ("open", format!(r#"{{"paths":["{name}.json"]}}"#));
+    let files = ["one-large-change", "one-large-change-after"].map(open);
+    let opened = answers(&files);
+    let [a, b] = [0, 1].map(|side| opened[side].split([' ', ':']).nth(1).unwrap().to_string());
+    let compare = ("compare", format!(r#"{{"a":"{a}","b":"{b}","max_bytes":20000}}"#));
+    let all = answers(&[files[0].clone(), files[1].clone(), compare]);
+    let line = all[2].lines().find_map(|line| line.strip_prefix("difference: ")).unwrap();
+    let shown = line.split([',', ':']).next().unwrap();
+    assert!(shown.starts_with(['+', '−']), "{line}");
+    let other = match shown.strip_prefix('+') {
+        Some(rest) => format!("−{rest}"),
+        None => shown.replace('−', "+"),
+    };
+    let check = |value: &str| {
+        let claim = format!("{a}-{b}/finding/difference/time_ns={value}");
+        let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/situations");
+        let output =
+            tracedrop(Path::new(".")).arg("check").arg(claim).arg("--in").arg(place).output().unwrap();
+        output.status.code()
+    };
+    let typed = shown.replace('−', "-").replace('µ', "u");
+    assert_eq!([shown, &typed, &other].map(check), [Some(0), Some(0), Some(1)], "{line}");
+}
+
+/// Data that is there is needed for an answer, and may not be enough for it. Memory has no time.
+#[test]
+fn agents_read_which_data_is_recorded() {
+    let open = |name: &str| ("open", format!(r#"{{"paths":["{name}"]}}"#));
+    let opened = answers(&["graphs-all-recorded.json", "snapshot-without-events.pickle"].map(open));
+    assert!(opened[0].contains("\nrecorded: ") && opened[0].contains("\nnot recorded: "), "{}", opened[0]);
+    assert!(!opened[0].contains("\ncan answer"), "{}", opened[0]);
+    let handle = opened[1].split([' ', ':']).nth(1).unwrap();
+    let findings = ("findings", format!(r#"{{"handle":"{handle}"}}"#));
+    let found = &answers(&[open("snapshot-without-events.pickle"), findings])[1];
+    assert!(found.contains("\nlive: 71.4%: \""), "{found}");
+    let together = r#"{"paths":["sound-slices.json","late-launch.json"],"together":true}"#.to_string();
+    let both = &answers(&[("open", together)])[0];
+    assert!(both.contains("    \"sound-slices.json\": fact/"), "{both}");
 }
 
 /// Limits as a test report: names of traces and limits are text, not markup.

@@ -251,6 +251,27 @@ fn a_report_is_handed_on_with_notes_and_view() {
     assert_eq!(read.notes, some_notes(&session));
 }
 
+/// One of two lines has no readable count, so all numbers are of the other: whoever gets them reads that.
+#[test]
+fn what_was_skipped_is_handed_on() {
+    let lines = b"main;work 3\nmain;rest 1e3\n";
+    let mut session = Session::new("a.folded", lines.len() as u64, None, Query::default());
+    session.feed(lines);
+    session.finish().unwrap();
+    let mut received = linked(&written(&mut session, "tracedrop", &Options::default()));
+    let told = "When the report was made: 1 of 2 stacks was skipped.";
+    for _ in 0..2 {
+        assert_eq!(received.document().unwrap().link.unwrap().parsed.as_deref(), Some(told));
+        assert!(text(&mut received, "markdown", &Options::default()).contains(told));
+        // And handed on again.
+        let fragment = text(&mut received, "link", &Options::default());
+        received = Linked::open(&fragment).unwrap();
+    }
+    let mut whole = self::session();
+    let received = linked(&written(&mut whole, "tracedrop", &Options::default()));
+    assert_eq!(received.report().parsed, "");
+}
+
 /// Reports on several files have a table of each; ids tell them apart.
 #[test]
 fn traces_opened_together_are_handed_on() {

@@ -161,7 +161,7 @@ impl Document {
         let actor = Actor::start()?;
         let (made, messages) = actor.ask(py, None, move |state| {
             let Some(mut compared) = compare::compared(&args, a, b) else { return Ok(false) };
-            let is_made = compare::narrowed(&args, &mut compared)?;
+            let is_made = compare::narrowed(&args, &mut compared)?.is_ok();
             state.held = Held::Compared(Box::new(compared));
             Ok(is_made)
         })?;

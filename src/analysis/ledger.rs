@@ -2,7 +2,7 @@
 
 use crate::base::sort;
 use crate::base::text::capitalized;
-use crate::base::units::{Unit, counted};
+use crate::base::units::{Unit, counted, group_digits};
 use crate::report::{Column, Content, Facts, Report, Table, TextCells};
 use crate::trace::builder::issues::{MANIFEST_DIFFERS, RUN_CONTAMINATED};
 use crate::trace::{IssueKind, Ledger, Run, Severity, SourceInfo, losses};
@@ -54,6 +54,24 @@ pub fn report(run: &Run) -> Report {
         }
     };
     report
+}
+
+/// How many records were skipped or repaired, for those who get the reports without their parsing details: `1 of 2 stacks was
+/// skipped.` `None` if none was.
+pub fn skipped_or_repaired(run: &Run) -> Option<String> {
+    let sum = |get: fn(&Ledger) -> u64| run.traces.iter().map(|trace| get(&trace.ledger)).sum::<u64>();
+    let counts = [
+        (sum(|ledger| ledger.skipped.records), "skipped"),
+        (sum(|ledger| ledger.repaired.records), "repaired"),
+    ];
+    let mut told = counts.into_iter().filter(|(n, _)| *n > 0);
+    let (n, what) = told.next()?;
+    let was = if n == 1 { "was" } else { "were" };
+    let mut text = format!("{} of {} {was} {what}", group_digits(n.into()), parsed(run));
+    if let Some((n, what)) = told.next() {
+        text.push_str(&format!(", {} {what}", group_digits(n.into())));
+    }
+    Some(text + ".")
 }
 
 /// Records of all files with their noun: `4,190 events`.

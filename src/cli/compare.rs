@@ -147,8 +147,8 @@ pub fn run(args: &CompareArgs) -> io::Result<ExitCode> {
         return list_measures_of(&compared);
     }
     match narrowed(args, &mut compared) {
-        Ok(true) => {}
-        Ok(false) => return Ok(ExitCode::from(1)),
+        Ok(Ok(())) => {}
+        Ok(Err(code)) => return Ok(ExitCode::from(code)),
         Err(message) => return Ok(usage(message)),
     }
     match args.format {
@@ -173,9 +173,9 @@ pub fn compared(args: &CompareArgs, a: Side, b: Side) -> Option<Compared> {
     Compared::new(a, b, &CompareQuery { phase }).map_err(|problem| say!("tracedrop: {problem}")).ok()
 }
 
-/// Leaves the reports and rows that `args` want. False, with the reason as a message, if the filter is wrong; an error message if a
-/// report is unknown.
-pub fn narrowed(args: &CompareArgs, compared: &mut Compared) -> Result<bool, String> {
+/// Leaves the reports and rows that `args` want. The inner error is the exit code, with the reason as a message, if the filter is
+/// wrong; the outer one an error message if a report is unknown.
+pub fn narrowed(args: &CompareArgs, compared: &mut Compared) -> Result<Result<(), u8>, String> {
     match keep_wanted(&args.report, compared) {
         Some(message) => Err(message),
         None => Ok(keep_rows(args.filter.as_deref(), compared, "the comparison", args.input.quiet)),

@@ -57,7 +57,7 @@ pub fn open(args: &ReportArgs) -> Option<Opened> {
         };
         read::open_any(file, job.format, job.query, &args.input, &reports_to_make(args))?
     };
-    keep_wanted(args, opened.shown(), "this trace").then_some(opened)
+    keep_wanted(args, opened.shown(), "this trace").ok().map(|()| opened)
 }
 
 /// Whether all files are one document: asked for, or parts of fleet datasets.
@@ -139,12 +139,12 @@ fn report_together(
         return Ok(ExitCode::from(1));
     }
     session.finish_reports();
-    if !keep_wanted(args, &mut session, "all traces") {
-        return Ok(ExitCode::from(1));
+    if let Err(code) = keep_wanted(args, &mut session, "all traces") {
+        return Ok(ExitCode::from(code));
     }
     let mut out = io::BufWriter::new(output::stdout());
-    if let Some(wrong) = write_report(args, &notes, &mut session, None, &mut out)? {
-        return Ok(wrong);
+    if let Some(message) = write_report(args, &notes, &mut session, None, &mut out)? {
+        return Ok(usage(message));
     }
     out.flush()?;
     let shortfall = session.shortfall();
@@ -155,41 +155,49 @@ fn report_together(
     Ok(if is_complete { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// Drops unwanted reports and rows, and shows amounts as wanted. Prints a message and returns `false` if none is left.
-fn keep_wanted(args: &ReportArgs, session: &mut dyn Shown, name: &str) -> bool {
+/// Exit code if a file gave nothing to report on.
+const NOTHING: u8 = 1;
+/// Exit code on wrong usage.
+const WRONG: u8 = 2;
+
+/// Drops unwanted reports and rows, and shows amounts as wanted. If none is left, the error is the exit code, after a message.
+fn keep_wanted(args: &ReportArgs, session: &mut dyn Shown, name: &str) -> Result<(), u8> {
     // Totals are those of all rows.
     let bases = session.bases();
     let amounts = args.show.amounts();
     if amounts == Amounts::PerStep && bases.n_steps().is_none() {
         say!("tracedrop: {name}: --show per-step: the trace doesn't have several steps");
-        return false;
+        return Err(NOTHING);
     }
     if !args.report.is_empty() {
         session.keep_reports(&|id| args.report.iter().any(|wanted| wanted == id));
         if session.reports().is_empty() {
             say!("tracedrop: {name}: no data for {}", args.report.join(", "));
-            return false;
+            return Err(NOTHING);
         }
     }
-    if !keep_rows(args.filter.as_deref(), session, name, args.input.quiet) {
-        return false;
-    }
+    keep_rows(args.filter.as_deref(), session, name, args.input.quiet)?;
     if amounts != Amounts::Absolute {
         session.show_amounts(amounts, &bases);
     }
-    true
+    Ok(())
 }
 
 /// Titles of tables in one message.
 const MAX_TITLES: usize = 5;
 
-/// Keeps only rows that match a filter, and says which tables that leaves out. Prints a message and returns `false` if the filter
-/// is wrong.
-pub fn keep_rows(filter: Option<&str>, session: &mut dyn Shown, name: &str, is_quiet: bool) -> bool {
-    let Some(filter) = filter else { return true };
+/// Keeps only rows that match a filter, and says which tables that leaves out. If the filter is wrong or there is nothing to filter,
+/// the error is the exit code, after a message.
+pub fn keep_rows(
+    filter: Option<&str>,
+    session: &mut dyn Shown,
+    name: &str,
+    is_quiet: bool,
+) -> Result<(), u8> {
+    let Some(filter) = filter else { return Ok(()) };
     if session.reports().iter().all(|report| report.tables().next().is_none()) {
         say!("tracedrop: {name}: --where filters rows of tables, and the chosen reports have none");
-        return false;
+        return Err(NOTHING);
     }
     match session.keep_rows(filter) {
         Ok(left_out) => {
@@ -203,7 +211,7 @@ pub fn keep_rows(filter: Option<&str>, session: &mut dyn Shown, name: &str, is_q
                     "tracedrop: {name}: note: --where leaves out {n_tables} without its columns or units: {titles}{more}"
                 );
             }
-            true
+            Ok(())
         }
         Err(error) => {
             say!("tracedrop: {name}: --where: {}", error.what);
@@ -211,7 +219,7 @@ pub fn keep_rows(filter: Option<&str>, session: &mut dyn Shown, name: &str, is_q
             let column = |byte: usize| filter.get(..byte).map_or(0, |text| text.chars().count());
             let (from, to) = (column(error.at.start), column(error.at.end));
             say!("  {}{}", " ".repeat(from), "^".repeat((to - from).max(1)));
-            false
+            Err(WRONG)
         }
     }
 }
@@ -224,7 +232,7 @@ fn report_each(
     open: &dyn Fn(&Place) -> Option<Opened>,
 ) -> io::Result<ExitCode> {
     let mut out = io::BufWriter::new(output::stdout());
-    let mut code = ExitCode::SUCCESS;
+    let mut worst = 0;
     let several = files.len() > 1;
     // Several documents in a row are not valid JSON.
     let as_list = several && matches!(args.format, Format::Json);
@@ -234,12 +242,12 @@ fn report_each(
     let mut n_written = 0;
     for (n, file) in files.iter().enumerate() {
         let Some(mut opened) = open(file) else {
-            code = ExitCode::from(1);
+            worst = worst.max(NOTHING);
             continue;
         };
         let session = opened.shown();
-        if !keep_wanted(args, session, &file.shown()) {
-            code = ExitCode::from(1);
+        if let Err(code) = keep_wanted(args, session, &file.shown()) {
+            worst = worst.max(code);
             continue;
         }
         if several && matches!(args.format, Format::Terminal) {
@@ -251,22 +259,29 @@ fn report_each(
         if as_csv && args.table.is_none() && n_written > 0 {
             out.write_all(b"\r\n")?;
         }
-        n_written += 1;
         let shown = file.shown();
         let in_stream = as_csv.then_some((shown.as_str(), &mut header));
-        if let Some(wrong) = write_report(args, &notes, session, in_stream, &mut out)? {
-            return Ok(wrong);
+        match write_report(args, &notes, session, in_stream, &mut out)? {
+            None => n_written += 1,
+            Some(message) if several => {
+                say!("tracedrop: {shown}: {message}");
+                worst = worst.max(WRONG);
+                continue;
+            }
+            Some(message) => return Ok(usage(message)),
         }
         if let Some(why) = session.shortfall() {
-            say!("tracedrop: {}: {why}", file.shown());
-            code = ExitCode::from(1);
+            say!("tracedrop: {shown}: {why}");
+            worst = worst.max(NOTHING);
         }
     }
+    // What some file has is not asked for wrongly.
+    let code = if n_written > 0 { worst.min(NOTHING) } else { worst };
     if as_list {
         out.write_all(if n_written == 0 { b"[]\n" } else { b"]\n" })?;
     }
     out.flush()?;
-    Ok(code)
+    Ok(ExitCode::from(code))
 }
 
 fn list_reports() -> io::Result<ExitCode> {
@@ -279,7 +294,7 @@ fn list_reports() -> io::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the reports of one session, or one table. `Some` if there is no such table. `in_stream`: name of the file, where those of
+/// Writes the reports of one session, or one table. The message if there is no such table. `in_stream`: name of the file, where those of
 /// several go into one CSV, and the header of the table before.
 fn write_report(
     args: &ReportArgs,
@@ -287,7 +302,7 @@ fn write_report(
     session: &mut dyn Shown,
     in_stream: Option<(&str, &mut String)>,
     out: &mut dyn Write,
-) -> io::Result<Option<ExitCode>> {
+) -> io::Result<Option<String>> {
     let color =
         args.color == Color::Auto && io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let width = args.width.map_or_else(terminal_width, usize::from);
@@ -307,7 +322,7 @@ fn write_report(
     let mut out = LineEnd { inner: out, last: b'\n' };
     match &args.table {
         Some(id) => {
-            let Some(table) = session.table_by_id(id) else { return Ok(Some(usage(no_table(session, id)))) };
+            let Some(table) = session.table_by_id(id) else { return Ok(Some(no_table(session, id))) };
             let text = match in_stream {
                 Some((file, header)) => csv::table_of_file(table, file, header),
                 None => csv::table_csv(table, &(0..table.n_rows() as u32).collect::<Vec<_>>()),

@@ -161,7 +161,11 @@ impl Digest {
             source: document.source,
             ledger: document.ledger,
             reports: kept,
-            losses: losses::of_named_files(run).into_iter().chain(calls::without_duration(run)).collect(),
+            losses: losses::of_named_files(run)
+                .into_iter()
+                .chain(calls::without_duration(run))
+                .chain(run.traces.iter().filter_map(analysis::memory_snapshot::without_events))
+                .collect(),
             sampling: sampling(run),
             gpu: GpuSide::of(context.gpu()),
             each,
@@ -510,7 +514,8 @@ fn general(like: &Report, pair: [Option<&Report>; 2], sides: [&Digest; 2], compa
         report.summary =
             all.iter().filter(|joined| joined.table.n_rows() > 0).map(of).collect::<Vec<_>>().join(" ");
     }
-    let is_said = |joined: &Joined| joined.unlike_units.is_empty();
+    let is_said =
+        |joined: &Joined| joined.unlike_units.is_empty() && joined.one_sided.iter().all(Vec::is_empty);
     if report.summary.is_empty() && !(report.blocks.is_empty() && all.iter().all(is_said)) {
         report.summary = "A and B have nothing in common to compare.".to_string();
     }
@@ -643,9 +648,10 @@ fn add(
     report: &mut Report,
     comparison: &mut Comparison,
 ) {
-    let Joined { mut table, totals, n_rows: [only_a, only_b, both], n_left_out, unlike_units, .. } = joined;
-    let has_rows =
-        unlike_units.is_empty() || !table.columns.iter().all(|column| column.key || column.id == "change");
+    let Joined { mut table, totals, n_rows: [only_a, only_b, both], n_left_out, .. } = joined;
+    let Joined { unlike_units, one_sided, .. } = joined;
+    let has_rows = unlike_units.is_empty() && one_sided.iter().all(Vec::is_empty)
+        || !table.columns.iter().all(|column| column.key || column.id == "change");
     for (label, [a, b]) in unlike_units {
         let (a, b) = (words::unit_name(a), words::unit_name(b));
         report.warning(match a == b {
@@ -654,6 +660,9 @@ fn add(
             ),
             false => format!("\u{201c}{label}\u{201d} is not compared: A has it in {a}, B in {b}."),
         });
+    }
+    for (labels, side) in one_sided.iter().zip(["A", "B"]).filter(|(labels, _)| !labels.is_empty()) {
+        report.info(words::recorded_on_one_side(&table, labels, side));
     }
     if !has_rows {
         return;

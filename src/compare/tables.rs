@@ -332,6 +332,8 @@ pub struct Joined {
     pub n_left_out: u64,
     /// Columns in different units on the two sides, which are not compared: label, and the units of A and B.
     pub unlike_units: Vec<(String, [Unit; 2])>,
+    /// Labels of columns that add up and that only A, or only B, has values of; they are not compared.
+    pub one_sided: [Vec<String>; 2],
     /// Files that have such tables; 0 if files are of no interest.
     n_files: [usize; 2],
 }
@@ -436,7 +438,15 @@ pub fn key_text_of(table: &Table, row: usize) -> String {
 pub fn join(a: &[&Table], b: &[&Table], each: &[Repeats; 2]) -> Option<Joined> {
     let first = a.iter().chain(b).find(|table| is_comparable(table))?;
     let keys: Vec<&Column> = first.columns.iter().filter(|column| column.key).collect();
-    let (measures, unlike_units) = in_like_units(measures(first), [a, b]);
+    let measures = measures(first);
+    let main_id = measures.first().map(|main| main.id.clone());
+    let (measures, unlike_units) = in_like_units(measures, [a, b]);
+    let (mut measures, one_sided) = on_both_sides(measures, [a, b]);
+    // The main one comes first, if any is left.
+    if let Some(at) = measures.iter().position(|measure| measure.adds_up) {
+        measures[..=at].rotate_right(1);
+    }
+    let measures = measures;
     let mut rows: Vec<Row> = Vec::new();
     let mut by_key: HashMap<String, usize> = HashMap::default();
     let mut text = String::new();
@@ -479,11 +489,13 @@ pub fn join(a: &[&Table], b: &[&Table], each: &[Repeats; 2]) -> Option<Joined> {
     let mut totals = totals(&measures, &rows);
     if let Some(main) = totals.first_mut() {
         let n_files = [0, 1].map(|side: usize| each[side].n_files);
-        let total = |side: usize| each[side].total(main.places);
+        // Files have the values of the main column of all.
+        let is_of_files = Some(&main.id) == main_id.as_ref();
+        let total = |side: usize| each[side].total(main.places).filter(|_| is_of_files);
         main.by_file = ByFile::of([total(0), total(1)], [main.a, main.b], n_files);
         rows.iter_mut().filter(|_| main.by_file.is_some()).for_each(|row| {
             let key = key_text(&row.key);
-            let sample = |side: usize| each[side].sample(&key, main.places);
+            let sample = |side: usize| each[side].sample(&key, main.places).filter(|_| is_of_files);
             let sums = [0, 1].map(|side: usize| row.values[0][side].value);
             row.by_file = ByFile::of([sample(0), sample(1)], sums, n_files);
         });
@@ -515,6 +527,7 @@ pub fn join(a: &[&Table], b: &[&Table], each: &[Repeats; 2]) -> Option<Joined> {
         n_left_out: a.iter().chain(b).map(|table| table.n_left_out).sum(),
         unlike_units,
         n_files: [0, 1].map(|side: usize| each[side].n_files),
+        one_sided,
     })
 }
 
@@ -556,6 +569,29 @@ fn in_like_units(measures: Vec<Measure>, sides: [&[&Table]; 2]) -> (Vec<Measure>
     let mut measures = measures;
     measures.retain_mut(is_like);
     (measures, unlike)
+}
+
+/// Splits off the measures that add up and that only one side has a value of, though both have rows: what the other did not record
+/// is not 0 there. Their labels are by side.
+fn on_both_sides(measures: Vec<Measure>, sides: [&[&Table]; 2]) -> (Vec<Measure>, [Vec<String>; 2]) {
+    let mut one_sided: [Vec<String>; 2] = Default::default();
+    if sides.iter().any(|tables| tables.iter().all(|table| table.n_rows() == 0)) {
+        return (measures, one_sided);
+    }
+    let has_value =
+        |column: &Column| (0..column.cells.len()).any(|row| !matches!(column.cells.get(row), Value::Missing));
+    let mut measures = measures;
+    measures.retain(|measure| {
+        let has =
+            sides.map(|tables| tables.iter().filter_map(|table| table.column(&measure.id)).any(has_value));
+        match has {
+            [true, false] if measure.adds_up => one_sided[0].push(measure.label.clone()),
+            [false, true] if measure.adds_up => one_sided[1].push(measure.label.clone()),
+            _ => return true,
+        }
+        false
+    });
+    (measures, one_sided)
 }
 
 /// Compared columns, the main one first: the summable column that the table is sorted by, else one with bars, else any.
@@ -618,6 +654,16 @@ fn totals(measures: &[Measure], rows: &[Row]) -> Vec<Total> {
 fn difference(row: &Row, measure: usize) -> i128 {
     let [a, b] = &row.values[measure];
     b.value.saturating_sub(a.value)
+}
+
+/// The same where it is known: what a side with the row has no value of is not 0, unless rows are to add up to the total.
+fn known_difference(row: &Row, at: usize, measure: &Measure) -> Option<i128> {
+    let [is_in_a, is_in_b] = row.values[at].each_ref().map(|side| side.is_there);
+    let is_known = match measure.adds_up {
+        true => is_in_a || is_in_b,
+        false => row.is_in == [is_in_a, is_in_b],
+    };
+    is_known.then(|| difference(row, at))
 }
 
 /// Changes from sorted `rows`, see [`Joined::changes`].
@@ -808,7 +854,7 @@ fn write(first: &Table, keys: &[&Column], measures: &[Measure], rows: &[Row], ma
         let label = format!("B − A: {}", measure.label);
         match measure.holds {
             Holds::Whole | Holds::Fraction => {
-                let all = measure.holds.amounts(rows.iter().map(|row| Some(difference(row, at))));
+                let all = measure.holds.amounts(rows.iter().map(|row| known_difference(row, at, measure)));
                 add("difference", label, all, "", at == 0 && main.is_some());
             }
             Holds::Float => {

@@ -83,6 +83,13 @@ pub fn only_on_one_side(like: Option<&Table>, of: &str, side: &str) -> String {
     format!("{title}: only {side} has \u{201c}{of}\u{201d}, so there is nothing to compare it with.")
 }
 
+/// Why columns of a table are not compared: only that side has values of them.
+pub fn recorded_on_one_side(table: &Table, labels: &[String], side: &str) -> String {
+    let labels: Vec<String> = labels.iter().map(|label| format!("\u{201c}{label}\u{201d}")).collect();
+    let these = if labels.len() == 1 { "it is" } else { "these are" };
+    format!("{}: only {side} has {}, so {these} not compared.", table.title, labels.join(", "))
+}
+
 /// Name of a unit in a sentence.
 pub fn unit_name(unit: Unit) -> &'static str {
     match unit {

@@ -79,6 +79,9 @@ impl Linked {
             true => "These numbers came with a Tracedrop file; the trace was not parsed.",
             false => "These numbers came with a link; no file was parsed.",
         });
+        if let Some(parsed) = self.parsed() {
+            ledger.warning(parsed);
+        }
         if self.n_secrets > 0 {
             ledger.info(hidden_text(self.n_secrets));
         }
@@ -88,6 +91,11 @@ impl Linked {
             ledger,
             reports: &self.report.reports,
         }
+    }
+
+    /// How many records are missing from the numbers, if any.
+    fn parsed(&self) -> Option<String> {
+        (!self.report.parsed.is_empty()).then(|| format!("When the report was made: {}", self.report.parsed))
     }
 
     fn query(&self) -> Query {
@@ -100,6 +108,7 @@ impl Linked {
         options.notes.get_or_insert_with(|| self.report.notes.clone());
         options.link.files = self.report.files.clone();
         options.link.own_tables |= self.report.own_tables;
+        options.link.parsed = self.report.parsed.clone();
         options
     }
 }
@@ -141,6 +150,7 @@ impl Shown for Linked {
                 own_tables: *own_tables,
                 notes: notes.clone(),
                 is_file: self.is_file,
+                parsed: self.parsed(),
                 problem: self.problem.clone(),
                 n_secrets: self.n_secrets,
             }),

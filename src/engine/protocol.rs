@@ -611,6 +611,8 @@ pub struct LinkView {
     pub notes: Notes,
     /// It came as a file, with complete tables.
     pub is_file: bool,
+    /// Sentence on records that were skipped or repaired when the report was made, if any.
+    pub parsed: Option<String>,
     /// Reason why the trace data in the file is unusable; a sentence fragment.
     pub problem: Option<String>,
     /// Passwords, tokens and keys that were in it, and are hidden.

@@ -226,6 +226,11 @@ impl Filter {
     }
 }
 
+/// Whether a text is this number exactly, with any of its units: `50 us` and `0.05 ms` are 50,000 nanoseconds.
+pub fn is_number(text: &str, unit: Unit, cell: CellRef<'_>) -> bool {
+    Operand::parse(text, unit).is_ok_and(|operand| operand.ordering(cell) == Some(Ordering::Equal))
+}
+
 /// The filter that finds this text as it stands, whatever signs are in it.
 pub fn exactly(text: &str) -> String {
     let is_sign = |letter: char| letter.is_whitespace() || "\"|:<>=!/\\".contains(letter);

@@ -139,7 +139,7 @@ fn full(snapshot: &Snapshot<'_>, it: &OutOfMemory) -> String {
         true => format!(", at least {} reserved but not active.", bytes(it.unused())),
         false => format!(", {} reserved but not active. The memory was full.", bytes(it.unused())),
     };
-    let rounding = snapshot.at_end.get(it.device).map_or(0, Fragmentation::rounding);
+    let rounding = snapshot.at_end.get(it.device).and_then(Fragmentation::rounding).unwrap_or(0);
     if it.inactive.is_some() && signed(rounding) >= it.requested {
         text.push_str(&format!(
             " {} is rounding: the blocks are larger than what was asked for. Allocate fewer, larger tensors.",
@@ -175,13 +175,17 @@ fn out_of_memory(snapshot: &Snapshot<'_>, rows: Rows<'_>, found: &mut Vec<Findin
     found.push(finding("out-of-memory", text, None, evidence, Some(rows)));
 }
 
+/// What fills the peak, or without events, what was live at the end.
 fn peak(snapshot: &Snapshot<'_>, sites: &[Site], rows: Rows<'_>, found: &mut Vec<Finding>) {
     let Some((number, device)) = snapshot.fullest() else { return };
     let of_device = sites.iter().filter(|site| site.device == number);
+    let (id, of, label_of_whole) = match snapshot.snapshot.has_events() {
+        true => ("peak", "peak", "peak"),
+        false => ("live", "live memory", "live at end"),
+    };
     for site in of_device.take(N_SITES) {
         let share = site.share.filter(|share| *share >= LEAST);
         let Some(share) = share else { continue };
-        let of = if device.events.is_empty() { "live memory" } else { "peak" };
         let text = format!(
             "{} of the {of} of {} was allocated {}: {} in {}.",
             format_ratio(share),
@@ -191,9 +195,9 @@ fn peak(snapshot: &Snapshot<'_>, sites: &[Site], rows: Rows<'_>, found: &mut Vec
             counted(site.at_peak.n, "allocation", "allocations"),
         );
         let mut evidence = Facts::default();
-        evidence.push("peak", "peak", device.peak.bytes, Unit::Bytes);
+        evidence.push(id, label_of_whole, device.peak.bytes, Unit::Bytes);
         let rows = rows(PROGRAM_SITES, "function", &site.place.function);
-        found.push(finding("peak", text, Some(share), evidence, Some(rows)));
+        found.push(finding(id, text, Some(share), evidence, Some(rows)));
     }
 }
 

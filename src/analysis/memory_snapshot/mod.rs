@@ -80,7 +80,7 @@ impl<'a> Snapshot<'a> {
         devices.filter(|(number, device)| !device.events.is_empty() || self.at_end[*number].n_segments > 0)
     }
 
-    /// The device with the highest peak.
+    /// The device with the highest peak; without events, with the most at the end.
     pub fn fullest(&self) -> Option<(usize, &'a Device)> {
         // The first one wins ties.
         self.devices().max_by_key(|(number, device)| (device.peak.bytes, std::cmp::Reverse(*number)))
@@ -91,6 +91,15 @@ impl<'a> Snapshot<'a> {
 /// `None` if the trace is no snapshot with times.
 pub fn active_at(trace: &Trace, moment: i64, each: impl FnMut(usize, StackId, u64)) -> Option<()> {
     moment::active_at(&Snapshot::new(trace)?, moment, each)
+}
+
+/// That a snapshot has no events, and what is unknown for that reason.
+pub fn without_events(trace: &Trace) -> Option<String> {
+    trace.memory_snapshot.as_deref().filter(|snapshot| !snapshot.has_events())?;
+    Some(format!(
+        "{} has no events: its peak, and what was allocated and freed, are unknown.",
+        trace.source.file_name
+    ))
 }
 
 /// Name of a device.
@@ -155,12 +164,17 @@ fn run(context: &Context<'_>) -> Report {
         }
         report.table(devices(snapshot, id("devices"), title("Devices")));
         report.table(
-            sites::table(id(PROGRAM_SITES.id), title("Allocation sites outside of PyTorch"), &sites)
-                .caption("One row per device and innermost frame that isn't PyTorch's own."),
+            sites::table(
+                snapshot,
+                id(PROGRAM_SITES.id),
+                title("Allocation sites outside of PyTorch"),
+                &sites,
+            )
+            .caption("One row per device and innermost frame that isn't PyTorch's own."),
         );
         let innermost = sites::by_place(snapshot, Choice::Innermost);
         report.table(
-            sites::table(id(SITES.id), title("Allocation sites"), &innermost)
+            sites::table(snapshot, id(SITES.id), title("Allocation sites"), &innermost)
                 .caption("One row per device and innermost Python frame; without one, per C++ function."),
         );
         if let Some(table) = sites::by_metadata(snapshot, id("metadata"), title("By user metadata")) {
@@ -196,7 +210,7 @@ fn summary(snapshot: &Snapshot<'_>, sites: &[sites::Site]) -> String {
         format!("; {} was allocated {}", format_ratio(share), site.place.phrase())
     });
     let peak = format_bytes(device.peak.bytes);
-    if device.events.is_empty() {
+    if !snapshot.snapshot.has_events() {
         // Only the end is known.
         return format!(
             "GPU memory: {peak} on {} when the snapshot was taken; its peak was not recorded{most}.",
@@ -206,25 +220,31 @@ fn summary(snapshot: &Snapshot<'_>, sites: &[sites::Site]) -> String {
     format!("Peak GPU memory: {peak} on {}, {when}{most}.", label(number))
 }
 
-/// Facts about the device with the highest peak.
+/// Facts about the fullest device.
 fn facts(snapshot: &Snapshot<'_>, title: String) -> Option<Facts> {
     let (number, device) = snapshot.fullest()?;
     let end = &snapshot.at_end[number];
     let mut facts = Facts::new(title);
-    facts.push("device", "Device", label(number), Unit::None).hint("device with the highest peak");
-    facts
-        .push("peak", "Peak", signed(device.peak.bytes), Unit::Bytes)
-        .hint("most active bytes at once: from allocation until the allocator has the memory again");
-    if let Some(offset) = device.peak.time_us.and_then(|time| snapshot.offset(time)) {
+    let has_events = snapshot.snapshot.has_events();
+    facts.push("device", "Device", label(number), Unit::None).hint(match has_events {
+        true => "device with the highest peak",
+        false => "device with the most active memory",
+    });
+    if has_events {
         facts
-            .push("peak_after", "Time of peak", offset, Unit::Ns)
-            .hint("since the first event or annotation");
+            .push("peak", "Peak", signed(device.peak.bytes), Unit::Bytes)
+            .hint("most active bytes at once: from allocation until the allocator has the memory again");
+        if let Some(offset) = device.peak.time_us.and_then(|time| snapshot.offset(time)) {
+            facts
+                .push("peak_after", "Time of peak", offset, Unit::Ns)
+                .hint("since the first event or annotation");
+        }
+        let at_peak: u64 = device.uses.iter().map(|it| it.at_peak.n).sum();
+        facts.push("peak_allocations", "Allocations at peak", at_peak, Unit::Count);
+        facts
+            .push("peak_allocated", "Peak allocated", signed(device.peak_allocated), Unit::Bytes)
+            .hint("most allocated bytes at once: from allocation until the program frees the memory");
     }
-    let at_peak: u64 = device.uses.iter().map(|it| it.at_peak.n).sum();
-    facts.push("peak_allocations", "Allocations at peak", at_peak, Unit::Count);
-    facts
-        .push("peak_allocated", "Peak allocated", signed(device.peak_allocated), Unit::Bytes)
-        .hint("most allocated bytes at once: from allocation until the program frees the memory");
     facts.push("at_end", "Active at end", signed(device.active_at_end), Unit::Bytes);
     if snapshot.snapshot.knows_reserved(number) {
         facts
@@ -286,18 +306,21 @@ fn notes(snapshot: &Snapshot<'_>, report: &mut Report) {
 
 fn devices(snapshot: &Snapshot<'_>, id: String, title: String) -> Table {
     let rows: Vec<(usize, &Device)> = snapshot.devices().collect();
-    let bytes = |id: &'static str, label: &str, get: &dyn Fn(usize, &Device) -> u64| {
-        integers(id, label, Unit::Bytes, rows.iter().map(|(number, device)| signed(get(*number, device))))
+    let bytes = |id: &'static str, label: &str, get: &dyn Fn(usize, &Device) -> Option<u64>| {
+        let bytes = rows.iter().map(|(number, device)| get(*number, device).map(signed));
+        Column::integer(id, label, Unit::Bytes, bytes.collect())
+    };
+    // What only events tell.
+    let has_events = snapshot.snapshot.has_events();
+    let of_events = |id: &'static str, label: &str, get: &dyn Fn(&Device) -> u64| {
+        bytes(id, label, &|_, device| has_events.then(|| get(device)))
     };
     let uses = |device: &Device, get: fn(&crate::trace::memory_snapshot::Use) -> u64| {
         device.uses.iter().fold(0u64, |sum, it| sum.saturating_add(get(it)))
     };
     let end = &snapshot.at_end;
     let at_end = |id: &'static str, label: &str, get: &dyn Fn(usize) -> u64| {
-        let bytes = |(number, _): &(usize, &Device)| {
-            snapshot.snapshot.knows_reserved(*number).then(|| signed(get(*number)))
-        };
-        Column::integer(id, label, Unit::Bytes, rows.iter().map(bytes).collect())
+        bytes(id, label, &|number, _| snapshot.snapshot.knows_reserved(number).then(|| get(number)))
     };
     let peak_at = |device: &Device| device.peak.time_us.and_then(|time| snapshot.offset(time));
     Table::new(
@@ -311,7 +334,7 @@ fn devices(snapshot: &Snapshot<'_>, id: String, title: String) -> Table {
                 Unit::Count,
                 rows.iter().map(|(_, device)| signed(device.events.len() as u64)),
             ),
-            bytes("peak", "peak", &|_, device| device.peak.bytes)
+            of_events("peak", "peak", &|device| device.peak.bytes)
                 .hint("most active bytes at once")
                 .by_row()
                 .with_bar(),
@@ -319,7 +342,9 @@ fn devices(snapshot: &Snapshot<'_>, id: String, title: String) -> Table {
                 "peak_event",
                 "event of peak",
                 Unit::Id,
-                rows.iter().map(|(_, device)| Some(device.peak.event.map_or(-1, signed))).collect(),
+                rows.iter()
+                    .map(|(_, device)| has_events.then(|| device.peak.event.map_or(-1, signed)))
+                    .collect(),
             )
             .hint("index in the file, counted from zero; negative before the first event"),
             Column::integer(
@@ -328,16 +353,16 @@ fn devices(snapshot: &Snapshot<'_>, id: String, title: String) -> Table {
                 Unit::NsOffset,
                 rows.iter().map(|(_, device)| peak_at(device)).collect(),
             ),
-            bytes("peak_allocated", "peak allocated", &|_, device| device.peak_allocated)
+            of_events("peak_allocated", "peak allocated", &|device| device.peak_allocated)
                 .hint("most allocated bytes at once")
                 .by_row(),
-            bytes("live_before", "live before", &|_, device| device.live_before)
+            of_events("live_before", "live before", &|device| device.live_before)
                 .hint("live before the first event"),
-            bytes("active_at_end", "active at end", &|_, device| device.active_at_end).by_row(),
-            bytes("never_freed", "never freed", &|_, device| uses(device, |it| it.never_freed.bytes))
+            bytes("active_at_end", "active at end", &|_, device| Some(device.active_at_end)).by_row(),
+            of_events("never_freed", "never freed", &|device| uses(device, |it| it.never_freed.bytes))
                 .hint("allocated by an event and live at the end")
                 .by_row(),
-            bytes("allocated_total", "allocated in total", &|_, device| device.allocated_total.bytes)
+            of_events("allocated_total", "allocated in total", &|device| device.allocated_total.bytes)
                 .by_row(),
             at_end("reserved", "reserved at end", &|number| end[number].total).by_row(),
             at_end("inactive", "inactive at end", &|number| end[number].inactive)

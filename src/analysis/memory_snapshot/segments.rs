@@ -16,7 +16,8 @@ pub struct Fragmentation {
     pub total: u64,
     pub allocated: u64,
     pub active: u64,
-    pub requested: u64,
+    /// `None` if some segment doesn't have it.
+    pub requested: Option<u64>,
     pub inactive: u64,
     pub n_inactive: u64,
     pub largest_inactive: u64,
@@ -24,14 +25,14 @@ pub struct Fragmentation {
 
 impl Fragmentation {
     pub fn of<'a>(segments: impl IntoIterator<Item = &'a Segment>) -> Fragmentation {
-        let mut sum = Fragmentation::default();
+        let mut sum = Fragmentation { requested: Some(0), ..Fragmentation::default() };
         for segment in segments {
             let (inactive, n_inactive, largest) = segment.inactive();
             sum.n_segments += 1;
             sum.total = sum.total.saturating_add(segment.total_size);
             sum.allocated = sum.allocated.saturating_add(segment.allocated_size);
             sum.active = sum.active.saturating_add(segment.active_size);
-            sum.requested = sum.requested.saturating_add(segment.requested_size);
+            sum.requested = sum.requested.zip(segment.requested()).map(|(sum, own)| sum.saturating_add(own));
             sum.inactive = sum.inactive.saturating_add(inactive);
             sum.n_inactive += n_inactive;
             sum.largest_inactive = sum.largest_inactive.max(largest);
@@ -39,26 +40,26 @@ impl Fragmentation {
         sum
     }
 
-    /// Active bytes beyond what was asked for.
-    pub fn rounding(&self) -> u64 {
-        self.active.saturating_sub(self.requested)
+    /// Active bytes beyond what was asked for, if that is known.
+    pub fn rounding(&self) -> Option<u64> {
+        Some(self.active.saturating_sub(self.requested?))
     }
 }
 
 /// Columns of sums.
 fn columns(rows: &[Fragmentation]) -> Vec<Column> {
-    let bytes = |id: &'static str, label: &str, hint: &str, get: fn(&Fragmentation) -> u64| {
-        Column::integer(id, label, Unit::Bytes, rows.iter().map(|row| Some(signed(get(row)))).collect())
+    let bytes = |id: &'static str, label: &str, hint: &str, get: fn(&Fragmentation) -> Option<u64>| {
+        Column::integer(id, label, Unit::Bytes, rows.iter().map(|row| get(row).map(signed)).collect())
             .hint(hint)
             .adds_up()
     };
     vec![
-        bytes("reserved", "reserved", "held from the driver", |it| it.total).with_bar(),
-        bytes("allocated", "allocated", "not freed by the program", |it| it.allocated),
-        bytes("active", "active", "allocated, or freed but still used by a stream", |it| it.active),
+        bytes("reserved", "reserved", "held from the driver", |it| Some(it.total)).with_bar(),
+        bytes("allocated", "allocated", "not freed by the program", |it| Some(it.allocated)),
+        bytes("active", "active", "allocated, or freed but still used by a stream", |it| Some(it.active)),
         bytes("requested", "requested", "what active blocks were asked for", |it| it.requested),
         bytes("rounding", "rounding", "active beyond what was asked for", Fragmentation::rounding),
-        bytes("inactive", "inactive", "in no active block", |it| it.inactive),
+        bytes("inactive", "inactive", "in no active block", |it| Some(it.inactive)),
         Column::float(
             "inactive_share",
             "% inactive",

@@ -18,7 +18,7 @@ pub struct Site {
     pub never_freed: Amount,
     pub left_from_before: Amount,
     pub allocated: Amount,
-    /// Of the peak of its device.
+    /// Of the peak of its device; without events, of what was live at the end.
     pub share: Option<f64>,
 }
 
@@ -68,25 +68,63 @@ pub fn by_place(snapshot: &Snapshot<'_>, choice: Choice) -> Vec<Site> {
 /// A value of a row.
 type Get<T> = fn(&T) -> Amount;
 
-const NEVER_FREED: &str = "allocated by an event and live at the end";
-const FROM_BEFORE: &str = "live before the first event and at the end";
+/// Main column: what is asked of a snapshot first. Without events there is no peak.
+fn main_id(snapshot: &Snapshot<'_>) -> &'static str {
+    if snapshot.snapshot.has_events() { "at_peak" } else { AT_END }
+}
 
-/// Columns of amounts; the first has bars.
-fn amounts<T>(rows: &[T], get: [Get<T>; 4]) -> Vec<Column> {
-    let ids = [
-        ("at_peak", "at peak", "active at the peak of the device"),
-        ("never_freed", "never freed", NEVER_FREED),
-        ("left_from_before", "left from before", FROM_BEFORE),
-        ("allocated", "allocated in total", "by events"),
+/// The only amount that is known without events.
+const AT_END: &str = "at_end";
+
+/// Columns of amounts; the first has bars. `get`: at the peak, never freed, left from before, and allocated.
+fn amounts<T>(snapshot: &Snapshot<'_>, rows: &[T], get: [Get<T>; 4]) -> Vec<Column> {
+    let [at_peak, never_freed, left_from_before, allocated] = get;
+    let at_end = |row: &T| never_freed(row).plus(left_from_before(row));
+    // Id, label and meaning of the bytes; id and label of the allocations.
+    type Texts = [&'static str; 5];
+    let all: [(Texts, &dyn Fn(&T) -> Amount); 5] = [
+        (
+            ["at_peak", "at peak", "active at the peak of the device", "at_peak_n", "allocations at peak"],
+            &at_peak,
+        ),
+        (
+            [
+                "never_freed",
+                "never freed",
+                "allocated by an event and live at the end",
+                "never_freed_n",
+                "allocations never freed",
+            ],
+            &never_freed,
+        ),
+        (
+            [
+                "left_from_before",
+                "left from before",
+                "live before the first event and at the end",
+                "left_from_before_n",
+                "allocations left from before",
+            ],
+            &left_from_before,
+        ),
+        (
+            [
+                AT_END,
+                "live at end",
+                "live when the snapshot was taken",
+                "at_end_n",
+                "allocations live at end",
+            ],
+            &at_end,
+        ),
+        (["allocated", "allocated in total", "by events", "allocated_n", "allocations"], &allocated),
     ];
-    let counts = [
-        ("at_peak_n", "allocations at peak"),
-        ("never_freed_n", "allocations never freed"),
-        ("left_from_before_n", "allocations left from before"),
-        ("allocated_n", "allocations"),
-    ];
+    let has_events = snapshot.snapshot.has_events();
     let mut columns = Vec::new();
-    for ((get, (id, label, hint)), (count, count_label)) in get.into_iter().zip(ids).zip(counts) {
+    for ([id, label, hint, count, count_label], get) in all {
+        if !(has_events || id == AT_END) {
+            continue;
+        }
         let bytes = rows.iter().map(|row| Some(signed(get(row).bytes))).collect();
         let column = Column::integer(id, label, Unit::Bytes, bytes).hint(hint).adds_up();
         columns.push(if columns.is_empty() { column.with_bar() } else { column });
@@ -96,7 +134,7 @@ fn amounts<T>(rows: &[T], get: [Get<T>; 4]) -> Vec<Column> {
     columns
 }
 
-pub fn table(id: String, title: String, sites: &[Site]) -> Table {
+pub fn table(snapshot: &Snapshot<'_>, id: String, title: String, sites: &[Site]) -> Table {
     let mut rows: Vec<&Site> = sites.iter().collect();
     let n_left_out = cut(&mut rows);
     let mut columns = vec![
@@ -111,12 +149,14 @@ pub fn table(id: String, title: String, sites: &[Site]) -> Table {
         Column::integer("line", "line", Unit::Id, rows.iter().map(|site| site.place.line).collect()).as_key(),
     ];
     columns.extend(amounts(
+        snapshot,
         &rows,
         [|it| it.at_peak, |it| it.never_freed, |it| it.left_from_before, |it| it.allocated],
     ));
     let shares = rows.iter().map(|site| site.share).collect();
-    columns.insert(5, Column::float("share", "% of peak", Unit::Ratio, shares));
-    let table = Table::new(id, title, columns).sorted_by("at_peak", true).if_empty("No allocations.");
+    let share = if snapshot.snapshot.has_events() { "% of peak" } else { "% of live" };
+    columns.insert(5, Column::float("share", share, Unit::Ratio, shares));
+    let table = Table::new(id, title, columns).sorted_by(main_id(snapshot), true).if_empty("No allocations.");
     with_left_out(table, n_left_out)
 }
 
@@ -152,9 +192,9 @@ pub fn by_metadata(snapshot: &Snapshot<'_>, id: String, title: String) -> Option
             texts(rows.iter().map(|row| Some(row.1))),
         ),
     ];
-    columns.extend(amounts(&rows, [|it| it.2[0], |it| it.2[1], |it| it.2[2], |it| it.2[3]]));
+    columns.extend(amounts(snapshot, &rows, [|it| it.2[0], |it| it.2[1], |it| it.2[2], |it| it.2[3]]));
     let table = Table::new(id, title, columns)
-        .sorted_by("at_peak", true)
+        .sorted_by(main_id(snapshot), true)
         .caption("One row per text that the program attached to allocations (user_metadata).");
     Some(with_left_out(table, n_left_out))
 }

@@ -40,6 +40,10 @@ pub fn LinkCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
                         problem.map(|why| view! { <p class="wrong">{(words().sharing.no_index)(&text::visible(&why))}</p> })
                     }}
                     {move || {
+                        let parsed = link.get().and_then(|link| link.parsed);
+                        parsed.map(|parsed| view! { <p class="wrong">{text::visible(&parsed)}</p> })
+                    }}
+                    {move || {
                         let n = link.with(|link| link.as_ref().map_or(0, |link| link.n_secrets));
                         (n > 0).then(|| view! { <p>{(words().sharing.secrets_hidden)(n)}</p> })
                     }}

@@ -7,6 +7,9 @@ use clap::Args;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use tracedrop::base::units::Unit;
+use tracedrop::filter::{CellRef, is_number};
+use tracedrop::report::Value;
 
 #[derive(Args)]
 pub struct CheckArgs {
@@ -31,11 +34,16 @@ pub fn run(args: &CheckArgs) -> io::Result<ExitCode> {
     let mut all_are_right = true;
     for (id, stated) in claims {
         let line = match value_of(&mut desk, id, &args.places) {
-            Ok((shown, exact, number)) if is_same(stated, &shown, &exact, number) => {
-                format!("ok: {id} = {shown}")
+            Ok((value, unit)) if is_same(stated, &value, unit) => {
+                format!("ok: {id} = {}", value.display(unit))
             }
-            Ok((shown, exact, _)) => {
+            Ok((Value::Missing, _)) => {
                 all_are_right = false;
+                format!("wrong: {id} has no value, not {stated}")
+            }
+            Ok((value, unit)) => {
+                all_are_right = false;
+                let (shown, exact) = (value.display(unit), value.plain());
                 let exact = if exact == shown { String::new() } else { format!(" (exactly {exact})") };
                 format!("wrong: {id} = {shown}{exact}, not {stated}")
             }
@@ -50,7 +58,7 @@ pub fn run(args: &CheckArgs) -> io::Result<ExitCode> {
 }
 
 /// The number of an id, after opening its file.
-fn value_of(desk: &mut Desk, id: &str, places: &[PathBuf]) -> Result<(String, String, Option<f64>), String> {
+fn value_of(desk: &mut Desk, id: &str, places: &[PathBuf]) -> Result<(Value, Unit), String> {
     let handle = id.split('/').next().unwrap_or_default();
     let mut handles = Vec::new();
     for key in handle.split('-') {
@@ -66,10 +74,48 @@ fn value_of(desk: &mut Desk, id: &str, places: &[PathBuf]) -> Result<(String, St
     desk.value(id)
 }
 
-/// Whether a stated value equals that of the file, as shown or exactly.
-fn is_same(stated: &str, shown: &str, exact: &str, number: Option<f64>) -> bool {
-    let plain = |text: &str| text.replace([',', '\u{2212}'], "").replace('"', "");
-    let is_text = plain(stated) == plain(shown) || stated.trim_matches('"') == exact;
-    let stated = stated.replace(',', "").replace('\u{2212}', "-");
-    is_text || stated.parse::<f64>().is_ok_and(|stated| number == Some(stated))
+/// Whether a stated value equals that of the file: as shown, with or without the sign of a difference, or exactly.
+fn is_same(stated: &str, value: &Value, unit: Unit) -> bool {
+    // Signs, separators and units as people type them.
+    let plain = |text: &str| {
+        let text = text.replace(['"', ','], "").replace('\u{2212}', "-").replace(['\u{b5}', '\u{3bc}'], "u");
+        text.trim_start_matches(['+', '\u{b1}']).to_string()
+    };
+    let number = match *value {
+        Value::Unsigned(value) => CellRef::Whole(value.into()),
+        Value::Integer(value) => CellRef::Whole(value.into()),
+        Value::Float(value) => CellRef::Float(value),
+        _ => CellRef::Missing,
+    };
+    let is_text = plain(stated) == plain(&value.display(unit)) || stated.trim_matches('"') == value.plain();
+    let stated = plain(stated);
+    is_text
+        || stated.parse::<f64>().is_ok_and(|stated| value.as_f64() == Some(stated))
+        || is_number(&stated, unit, number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_right_as_shown_and_exactly_and_with_their_sign() {
+        let time = |ns: i64, stated: &str| is_same(stated, &Value::Integer(ns), Unit::Ns);
+        // 5000 ns is shown as 5.000 µs, and as +5.000 µs where it is a difference.
+        for stated in ["5.000 µs", "+5.000 µs", "5.000 us", "5 us", "0.005 ms", "5000", "5,000", "+5000"] {
+            assert!(time(5000, stated), "{stated}");
+        }
+        for stated in ["−50.00 µs", "-50.00 µs", "-50 us", "-50000"] {
+            assert!(time(-50_000, stated), "{stated}");
+        }
+        assert!(time(0, "±0 ns") && time(0, "0 ns"));
+        for stated in ["50.00 µs", "+50.00 µs", "-50.00 ms", "-50", "−50.1 us", "", "–"] {
+            assert!(!time(-50_000, stated), "{stated}");
+        }
+        // 5003 ns is shown as 5.003 µs; a coarser number is neither.
+        assert!(!time(5003, "5 us") && time(5003, "5.003 µs"));
+        assert!(is_same("33.3%", &Value::Float(1.0 / 3.0), Unit::Ratio));
+        assert!(is_same("–", &Value::Missing, Unit::Ns) && !is_same("0 ns", &Value::Missing, Unit::Ns));
+        assert!(is_same("\"aten::mm\"", &Value::Text("aten::mm".to_string()), Unit::None));
+    }
 }

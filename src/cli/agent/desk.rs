@@ -469,16 +469,15 @@ impl Desk {
         Ok(Answer::Found(lines.finish_or_say()))
     }
 
-    /// The number of an id: as shown, exactly, and as a number.
-    pub fn value(&mut self, id: &str) -> Result<(String, String, Option<f64>), String> {
+    /// The number of an id.
+    pub fn value(&mut self, id: &str) -> Result<(Value, Unit), String> {
         let parts: Vec<&str> = id.split('/').collect();
         if let [handle, WINDOW, range, row, column] = parts[..] {
-            let (value, unit) = self.value_in_window(handle, range, row, column)?;
-            return Ok((value.display(unit), value.plain(), value.as_f64()));
+            return self.value_in_window(handle, range, row, column);
         }
         let (handle, rest) = parts.split_first().ok_or("the id is empty")?;
         let found = values::find(self.find(handle)?.document.shown().reports(), rest)?;
-        Ok((found.value.display(found.unit), found.value.plain(), found.value.as_f64()))
+        Ok((found.value, found.unit))
     }
 
     /// Opens a comparison for [`Desk::value`].
@@ -528,13 +527,20 @@ fn overview(open: &mut Open, max_bytes: usize) -> Answer {
         lines.push(&format!("file {}, {}", quoted(&file.name), file.format_title));
         let ledger = &document.ledger;
         let number = |n: u64| group_digits(n.into());
-        lines.push(&format!(
-            "parsed: {} kept, {} repaired, {} skipped ({} skipped bytes)",
-            number(ledger.kept.records),
-            number(ledger.repaired.records),
-            number(ledger.skipped.records),
-            number(ledger.skipped.bytes)
-        ));
+        match &document.link {
+            None => lines.push(&format!(
+                "parsed: {} kept, {} repaired, {} skipped ({} skipped bytes)",
+                number(ledger.kept.records),
+                number(ledger.repaired.records),
+                number(ledger.skipped.records),
+                number(ledger.skipped.bytes)
+            )),
+            Some(link) => {
+                let parsed =
+                    link.parsed.as_deref().map_or(String::new(), |parsed| format!(". {}", sentence(parsed)));
+                lines.push(&format!("parsed: nothing, the numbers came without their trace{parsed}"))
+            }
+        };
         if let Some(span) = document.span_ns {
             lines.push(&format!("times: 0 to {}; window takes them", format_ns(span)));
         }
@@ -550,12 +556,21 @@ fn overview(open: &mut Open, max_bytes: usize) -> Answer {
             .map(|table| format!("{} ({})", table.id, group_digits(table.n_rows() as i128)))
             .collect();
         lines.push(&format!("  {}: {}", report.id, tables.join(", ")));
-        let facts: Vec<String> = values::facts(report)
+        let mut blocks = values::fact_blocks(report);
+        let Some(first) = blocks.next() else { continue };
+        let facts: Vec<String> = first
+            .facts
+            .iter()
             .take(4)
             .map(|fact| format!("{FACT}/{} = {}", fact.id, cell(&fact.value, fact.unit)))
             .collect();
+        // Of several files, ids are of the first one.
+        let of = match blocks.next() {
+            Some(_) if !first.title.is_empty() => format!("{}: ", quoted(&first.title)),
+            _ => String::new(),
+        };
         if !facts.is_empty() && lines.room() > max_bytes / 3 {
-            lines.push(&format!("    {}", facts.join("; ")));
+            lines.push(&format!("    {of}{}", facts.join("; ")));
         }
     }
     for message in messages.iter().take(5) {
@@ -564,7 +579,7 @@ fn overview(open: &mut Open, max_bytes: usize) -> Answer {
     Answer::Found(lines.finish_or_say())
 }
 
-/// What the data of a trace allows, from the table on it.
+/// Data that a trace has, and what it can't tell without the rest, from the table on it.
 fn can_answer(reports: &[Report], lines: &mut Lines) {
     let Ok(report) = values::report_of(reports, COVERAGE.0) else { return };
     if let Some(grade) = values::facts(report).find(|fact| fact.id == "grade") {
@@ -581,9 +596,12 @@ fn can_answer(reports: &[Report], lines: &mut Lines) {
     };
     for row in 0..table.n_rows() {
         let get = |column: usize| table.columns[column].cells.get(row);
-        let word = if get(there) == Value::Bool(true) { "can answer" } else { "cannot answer" };
-        let (what, without) = (get(what).plain(), get(without).plain());
-        lines.push(&format!("{word}: {without} ({what})"));
+        // One kind of data is rarely enough for an answer, but always needed for it.
+        let (what, needed_for) = (get(what).plain(), get(without).plain());
+        lines.push(&match get(there) == Value::Bool(true) {
+            true => format!("recorded: {what} (needed for {needed_for})"),
+            false => format!("not recorded: {what}; cannot answer: {needed_for}"),
+        });
     }
 }
 
@@ -678,20 +696,18 @@ fn finding_line(name: &str, finding: &Finding, block: &Findings) -> String {
         Stakes::Difference => format_signed_ns(ns),
         _ => format_ns(ns),
     });
-    let time = time.unwrap_or_else(|| "time unknown".to_string());
-    let share = finding.share.map(|share| format!(", {}", Value::Float(share).display(Unit::Ratio)));
+    // Amounts of other things are in the sentence.
+    let time = time.or_else(|| (block.stakes == Stakes::Gain).then(|| "time unknown".to_string()));
+    let share = finding.share.map(|share| Value::Float(share).display(Unit::Ratio));
+    let stakes: Vec<String> = time.into_iter().chain(share).collect();
+    let stakes = if stakes.is_empty() { String::new() } else { format!(" {}:", stakes.join(", ")) };
     let evidence: Vec<String> = finding
         .further_evidence(finding.time.filter(|_| block.stakes != Stakes::Difference))
         .map(|fact| format!("{} = {}", fact.id, cell(&fact.value, fact.unit)))
         .collect();
     let evidence = if evidence.is_empty() { String::new() } else { format!(" ({})", evidence.join("; ")) };
     let rows = finding.rows.as_ref().map(|rows| format!(" → {}", rows_with(rows)));
-    format!(
-        "{name}: {time}{}: {}{evidence}{}",
-        share.unwrap_or_default(),
-        sentence(&finding.text),
-        rows.unwrap_or_default()
-    )
+    format!("{name}:{stakes} {}{evidence}{}", sentence(&finding.text), rows.unwrap_or_default())
 }
 
 /// Columns to show: those that were asked for, else names and amounts before the rest.

@@ -5,7 +5,7 @@
 
 use super::files::hash_of;
 use tracedrop::base::units::Unit;
-use tracedrop::report::{Block, Cells, Column, Fact, Finding, Report, Stakes, Table, Value};
+use tracedrop::report::{Block, Cells, Column, Fact, Facts, Finding, Report, Stakes, Table, Value};
 
 /// Part of an id that stands for the values of a report.
 pub const FACT: &str = "fact";
@@ -75,13 +75,14 @@ pub fn findings(reports: &[Report]) -> Vec<(String, &Finding, &tracedrop::report
         .collect()
 }
 
+/// Lists of values of a report.
+pub fn fact_blocks(report: &Report) -> impl Iterator<Item = &Facts> {
+    report.blocks.iter().filter_map(|block| if let Block::Facts(facts) = block { Some(facts) } else { None })
+}
+
 /// Values of a report.
 pub fn facts(report: &Report) -> impl Iterator<Item = &Fact> {
-    report
-        .blocks
-        .iter()
-        .filter_map(|block| if let Block::Facts(facts) = block { Some(facts) } else { None })
-        .flat_map(|facts| &facts.facts)
+    fact_blocks(report).flat_map(|facts| &facts.facts)
 }
 
 /// The number of an id without its handle. The error says what part of it does not exist.

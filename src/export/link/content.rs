@@ -1,7 +1,7 @@
 //! Content of a link: conversion to and from JSON.
 //!
 //! ```text
-//! { "by": "tracedrop 0.1.0", "title": …, "files": [{ name, bytes, sha256?, side? }], "top": 10, "own_tables": true?,
+//! { "by": "tracedrop 0.1.0", "title": …, "files": [{ name, bytes, sha256?, side? }], "parsed": …?, "top": 10, "own_tables": true?,
 //!   "given_title": …?, "notes": [NOTE]?, "show": "gpu-kernels", "tables": [{ report, table, sort: [column, descending]?, filter }],
 //!   "reports": [{ id, title, summary, blocks: [ { facts } | { table } | { findings } | { note } ] }] }
 //! ```
@@ -9,7 +9,7 @@
 
 use super::json::JsonWriter;
 use super::{LinkOptions, Refusal};
-use crate::analysis::Query;
+use crate::analysis::{Query, ledger};
 use crate::base::hash::HashSet;
 use crate::base::json::Number;
 use crate::base::json::typed::{self, First, Lenient, Raw};
@@ -82,6 +82,8 @@ pub struct LinkedReport {
     pub title: String,
     /// In comparisons, files of A come first.
     pub files: Vec<LinkedFile>,
+    /// How many records of the files were skipped or repaired, in words; empty if none was, or if unknown.
+    pub parsed: String,
     /// Length of top lists.
     pub top: u32,
     /// Custom tables affected the numbers, and are not in the link.
@@ -135,6 +137,8 @@ pub fn write(input: &Input<'_>) -> String {
         }
         json.key("files");
         json.list(files(input), |file, json| json.json(&typed::write(&FileContent::of(&file))));
+        let parsed = ledger::skipped_or_repaired(input.run);
+        json.member("parsed", parsed.as_deref().unwrap_or(&options.parsed));
         json.key("top");
         json.number(input.query.top);
         let Query { top, show_secrets, .. } = *input.query;
@@ -364,6 +368,7 @@ pub struct LinkContent<'a> {
     by: Lenient<String>,
     title: Lenient<String>,
     files: Option<Vec<FileContent>>,
+    parsed: Lenient<String>,
     top: Lenient<Option<u64>>,
     own_tables: Lenient<bool>,
     #[serde(borrow)]
@@ -540,6 +545,7 @@ pub(in crate::export) fn report_of(content: LinkContent<'_>) -> Result<LinkedRep
         by: content.by.0,
         title: content.title.0,
         files,
+        parsed: content.parsed.0.chars().take(MAX_ITEMS).collect(),
         top: top.clamp(1, 1 << 20) as u32,
         own_tables: content.own_tables.0,
         show: content.show.0,

@@ -77,6 +77,8 @@ pub struct LinkOptions {
     pub files: Vec<LinkedFile>,
     /// Custom tables affected the numbers, regardless of the query.
     pub own_tables: bool,
+    /// How many records the sender's program skipped or repaired, where there is no run that tells.
+    pub parsed: String,
     /// Includes tables in default order and with all rows, ignoring sorting and filters.
     pub whole_tables: bool,
 }
@@ -92,6 +94,7 @@ impl Default for LinkOptions {
             sha256: Vec::new(),
             files: Vec::new(),
             own_tables: false,
+            parsed: String::new(),
             whole_tables: false,
         }
     }

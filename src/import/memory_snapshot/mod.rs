@@ -1,5 +1,5 @@
-//! CUDA memory snapshots of PyTorch 2.1 to 2.12: `torch.cuda.memory._dump_snapshot("x.pickle")`, or the dump of the C++ side when
-//! memory runs out.
+//! CUDA memory snapshots of PyTorch 2.0 to 2.12: `torch.cuda.memory._dump_snapshot("x.pickle")`, or the dump of the C++ side when
+//! memory runs out. A pickle of the bare list of segments, which `torch.cuda.memory_snapshot()` returns, is one without events.
 //!
 //! A snapshot is a pickle of one dict:
 //!
@@ -41,10 +41,10 @@ pub static INFO: FormatInfo = FormatInfo {
     issues: issues::ALL,
 };
 
-/// Rates content by the keys of the outermost dict.
+/// Rates content by the keys of the outermost dict, or those of the first segment in the outermost list.
 fn sniff(head: &[u8]) -> Confidence {
     // Protocols 2 to 5, 0 and 1.
-    if !matches!(head, [0x80, 2..=5, ..] | [b'(', b'd', ..] | [b'}', b'q', ..]) {
+    if !matches!(head, [0x80, 2..=5, ..] | [b'(', b'd' | b'l', ..] | [b'}' | b']', b'q', ..]) {
         return Confidence::No;
     }
     let mut machine = Machine::default();
@@ -161,7 +161,8 @@ fn add(machine: Machine, out: &mut TraceBuilder) {
 fn no_snapshot() -> ImportError {
     ImportError {
         code: "memory-snapshot-none",
-        what: "a pickle, but no memory snapshot: its outermost dict has neither segments nor device_traces"
+        what: "a pickle, but no memory snapshot: its outermost dict has neither segments nor device_traces, and \
+               it is no list of segments"
             .to_string(),
         hint: "write one with torch.cuda.memory._dump_snapshot".to_string(),
     }

@@ -87,6 +87,8 @@ struct RootKeys {
     segments: StringId,
     traces: StringId,
     annotations: StringId,
+    /// Keys that any segment has.
+    of_segment: [StringId; 2],
 }
 
 /// The machine. It is pushed bytes cut anywhere.
@@ -126,6 +128,7 @@ impl Default for Machine {
             segments: strings.intern("segments"),
             traces: strings.intern("device_traces"),
             annotations: strings.intern("external_annotations"),
+            of_segment: ["total_size", "segment_type"].map(|key| strings.intern(key)),
         };
         Machine {
             rows: Rows::new(&mut strings),
@@ -231,9 +234,21 @@ impl Machine {
         self.position
     }
 
-    /// Whether the outermost dict has a list of segments or of events.
+    /// Whether the outermost dict has a list of segments or of events, or the outermost list has segments.
     pub fn is_snapshot(&self) -> bool {
-        self.has_lists
+        self.has_lists || self.begins_with_segment()
+    }
+
+    /// Whether the first value in the outermost list is a segment, perhaps one whose pairs are still on the stack.
+    fn begins_with_segment(&self) -> bool {
+        let [_, first, rest @ ..] = &self.stack[..] else { return false };
+        let Some(Object::List(_, Role::Segments)) = self.object(0) else { return false };
+        let pairs = self.heap.dict(first.value).unwrap_or_default();
+        let has = |key: &StringId| {
+            pairs.iter().any(|(own, _)| own == key)
+                || rest.iter().any(|entry| entry.value.text() == Some(*key))
+        };
+        self.root_keys.of_segment.iter().all(has)
     }
 
     /// Executes whole opcodes; returns their length.
@@ -604,7 +619,8 @@ impl Machine {
             return self.push_object(Object::List(values, role));
         }
         self.close();
-        self.has_lists |= role != Role::Annotations;
+        // The outermost list may be of anything.
+        self.has_lists |= role != Role::Annotations && !self.stack.is_empty();
         if let Role::Events(device) = role {
             self.rows.has_device(device);
         }
@@ -623,7 +639,9 @@ impl Machine {
 
     /// Meaning of a list that would be pushed now.
     fn role_of_list(&self) -> Role {
-        let Some(top) = self.stack.last() else { return Role::Plain };
+        let Some(top) = self.stack.last() else {
+            return if self.marks.is_empty() { Role::Segments } else { Role::Plain };
+        };
         let n = self.stack.len();
         let is_of_root = match self.marks[..] {
             [] => n == 2,
@@ -788,6 +806,7 @@ impl Machine {
     fn drain(&mut self, target: usize, start: usize, end: usize) {
         let Some(Object::List(_, role)) = self.object(target) else { return };
         let role = *role;
+        self.has_lists = self.is_snapshot();
         for at in start..end {
             let entry = self.stack[at];
             let next = self.stack.get(at + 1).map_or(self.position, |next| next.at);

@@ -37,7 +37,7 @@ macro_rules! keys {
 keys! {
     action, addr, device_free, size, stream, time_us, frames, user_metadata,
     device, address, total_size, allocated_size, active_size, requested_size, segment_type, segment_pool_id,
-    is_expandable, blocks, state,
+    is_expandable, blocks, state, history, real_size,
     stage, name, allocator_settings
 }
 
@@ -210,12 +210,16 @@ impl Rows {
             };
             let address = int(pairs, keys.address).unwrap_or(next);
             next = address.saturating_add_unsigned(size);
+            // PyTorch before 2.1 has what is live first in the history of the block (`_block_extra_legacy` in `_memory_viz.py`).
+            let history = get(pairs, keys.history).and_then(|history| heap.elements(history)?.first());
+            let live = history.and_then(|live| heap.dict(*live)).unwrap_or_default();
+            let requested = bytes(pairs, keys.requested_size);
             blocks.push(Block {
                 address,
                 size,
-                requested_size: bytes(pairs, keys.requested_size).unwrap_or(0),
+                requested_size: requested.or_else(|| bytes(live, keys.real_size)).unwrap_or(0),
                 state,
-                stack: stack(get(pairs, keys.frames)),
+                stack: stack(get(pairs, keys.frames).or_else(|| get(live, keys.frames))),
             });
         }
         let sum = |is_in: fn(&Block) -> bool, size: fn(&Block) -> u64| {

@@ -231,6 +231,13 @@ pub struct Use {
     pub allocated: Amount,
 }
 
+impl Use {
+    /// Live after the last event.
+    pub fn at_end(&self) -> Amount {
+        self.never_freed.plus(self.left_from_before)
+    }
+}
+
 /// Memory reserved from the driver.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Segment {
@@ -273,6 +280,11 @@ pub struct Block {
 }
 
 impl Segment {
+    /// What was asked for; `None` if the file doesn't have it, as in PyTorch before 2.1: no active block was asked for with 0 bytes.
+    pub fn requested(&self) -> Option<u64> {
+        (self.requested_size > 0 || self.active_size == 0).then_some(self.requested_size)
+    }
+
     /// Whether its blocks are known: they fill it.
     pub fn has_blocks(&self) -> bool {
         self.blocks.iter().fold(0u64, |sum, it| sum.saturating_add(it.size)) >= self.total_size
@@ -340,6 +352,12 @@ impl MemorySnapshot {
             each(&mut segment.stack);
             segment.blocks.iter_mut().for_each(|it| each(&mut it.stack));
         }
+    }
+
+    /// Whether any device has events. Without, no history was recorded, so only what was live at the end is known: the peak, what
+    /// was live before and what was allocated are not.
+    pub fn has_events(&self) -> bool {
+        self.devices.iter().any(|device| !device.events.is_empty())
     }
 
     /// Whether several devices have memory in use at some time.
