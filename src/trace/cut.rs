@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! window      |-----------|
-//! [A                  ]          kept whole: it touches the window
-//!     [B]  [C    ]  [D        ]  B is dropped
+//! [A                  ]          kept whole: it reaches into the window
+//!     [B]  [C    ]  [D        ]  B is dropped, and would be if it ended where the window starts
 //! ```
 //! Slices keep their own times, so that durations stay true. Self times are those within the window, as slices outside of it are not
 //! there. Stack profiles are cut to their samples in the window; forward passes are kept whole, as slices are. Counters keep the
@@ -26,6 +26,15 @@ macro_rules! push_row {
 pub fn span_beside_events(trace: &Trace) -> Option<(i64, i64)> {
     let spans = profiles::span(trace).into_iter().chain(trace.scoring_calls.span());
     spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+}
+
+/// Whether what lasts from `start` to `end` belongs to a window, both in nanoseconds. What has a duration must reach into it, so that
+/// it is not in two windows for ending where it starts; a point in time also belongs to it at its ends.
+pub fn is_of_window(window: (i64, i64), start: i64, end: i64) -> bool {
+    match start < end {
+        true => start < window.1 && end > window.0,
+        false => window.0 <= start && start <= window.1,
+    }
 }
 
 /// Part of a trace to keep.
@@ -152,15 +161,15 @@ impl Cut {
         (part, numbers)
     }
 
-    /// Keeps slices that touch the window; returns the new number of each slice.
+    /// Keeps slices [of the window](is_of_window); returns the new number of each slice.
     fn cut_slices(&self, trace: &Trace, window: (i64, i64), part: &mut SliceTable) -> Vec<SliceId> {
         let all = &trace.slices;
         let end_of_trace = trace.span().map_or(0, |(_, end)| end);
         let max_depth = self.max_depth.unwrap_or(u32::MAX);
         let mut numbers = vec![SliceId::NONE; all.len()];
         for slice in 0..all.len() {
-            let touches = all.ts[slice] <= window.1 && all.end(slice, end_of_trace) >= window.0;
-            if !touches || all.depth.get(slice) >= max_depth {
+            let is_in = is_of_window(window, all.ts[slice], all.end(slice, end_of_trace));
+            if !is_in || all.depth.get(slice) >= max_depth {
                 continue;
             }
             numbers[slice] = SliceId(part.len() as u32);
@@ -213,6 +222,18 @@ fn held_at(trace: &Trace, from: i64) -> Vec<f64> {
 mod tests {
     use super::*;
     use crate::base::strings::StringId;
+
+    #[test]
+    fn adjoining_windows_share_points_only() {
+        let of = |start, end| [(0, 50), (50, 90)].map(|window| is_of_window(window, start, end));
+        assert_eq!(of(10, 40), [true, false]);
+        assert_eq!(of(10, 50), [true, false]);
+        assert_eq!(of(50, 70), [false, true]);
+        assert_eq!(of(49, 51), [true, true]);
+        assert_eq!(of(50, 50), [true, true]);
+        assert_eq!(of(90, 90), [false, true]);
+        assert_eq!(of(91, 91), [false, false]);
+    }
 
     #[test]
     fn counters_have_their_values_at_the_start_of_a_part() {

@@ -1,5 +1,6 @@
 //! Calls of a scoring backend: one row per forward pass or cache lookup.
 
+use super::cut::is_of_window;
 use crate::base::strings::StringId;
 use serde::{Deserialize, Serialize};
 
@@ -111,10 +112,11 @@ impl ScoringCallTable {
         spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
     }
 
-    /// The calls that touch a range of nanoseconds, whole; those without usable times are not among them.
-    pub fn within(&self, (from, to): (i64, i64)) -> ScoringCallTable {
+    /// The calls [of a range](is_of_window) of nanoseconds, whole; those without usable times are not among them.
+    pub fn within(&self, range: (i64, i64)) -> ScoringCallTable {
         let mut part = ScoringCallTable::default();
-        let is_in = |row: &usize| self.span_of(*row).is_some_and(|(start, end)| start <= to && end >= from);
+        let is_in =
+            |row: &usize| self.span_of(*row).is_some_and(|(start, end)| is_of_window(range, start, end));
         for row in (0..self.len()).filter(is_in) {
             if let Some(digits) = self.wide_top_k(row) {
                 part.wide_top_k.push((part.len() as u64, digits));

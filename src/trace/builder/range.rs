@@ -72,7 +72,8 @@ impl Held {
 }
 
 impl TimeRange {
-    /// Whether a stand-alone event is outside. False for events that have to be paired or have no time.
+    /// Whether a stand-alone event is outside. False for events that have to be paired or have no time, and for slices that end
+    /// where the range starts or the other way round: they are cut afterwards.
     #[inline]
     fn leaves_out(self, phase: Phase, ts: i64, dur: i64) -> bool {
         let TimeRange::OnClock(from, to) = self else { return false };
@@ -91,7 +92,7 @@ impl TimeRange {
 }
 
 impl TraceBuilder {
-    /// Keeps only what touches `range`, of past and future events. May be called once.
+    /// Keeps only [what is of `range`](crate::trace::cut::is_of_window), of past and future events. May be called once.
     pub fn hold_only(&mut self, range: TimeRange) {
         self.range = Some(Held { range, n_outside: 0, first: u64::MAX, dropped: None, whole: None });
         // Everything is cut once it is joined.
