@@ -10,7 +10,7 @@ use tracedrop::analysis::{self, Query};
 use tracedrop::export::{self, Input, Options};
 use tracedrop::import::FORMATS;
 use tracedrop::report::{Cells, Document, Report};
-use tracedrop::trace::cut::Cut;
+use tracedrop::trace::cut::{Cut, is_of_window};
 use tracedrop::trace::samples::StackId;
 use tracedrop::trace::slices::Class;
 use tracedrop::trace::stack_profiles::StackProfile;
@@ -352,12 +352,11 @@ fn a_part_of_a_trace_is_what_touches_the_window_and_lies_not_too_deep() {
         assert_eq!(slices(&all), slices(&trace), "{name}");
         let window = (length / 3, length / 2);
         let part = Cut { window: Some(window), max_depth: Some(2) }.of(&trace);
-        let touches = |i: &usize| {
-            trace.slices.depth.get(*i) < 2
-                && trace.slices.ts[*i] - start <= window.1
-                && trace.slices.end(*i, end) - start >= window.0
+        let is_in = |i: &usize| {
+            let (from, to) = (trace.slices.ts[*i] - start, trace.slices.end(*i, end) - start);
+            trace.slices.depth.get(*i) < 2 && is_of_window(window, from, to)
         };
-        let expected: Vec<_> = (0..trace.slices.len()).filter(touches).collect();
+        let expected: Vec<_> = (0..trace.slices.len()).filter(is_in).collect();
         let known = slices(&trace);
         let got = slices(&part);
         assert_eq!(got.len(), expected.len(), "{name}");
