@@ -1,6 +1,6 @@
 //! Findings about GPU idle time.
 
-use super::reader::Row;
+use super::reader::{Row, TableOf};
 use super::{Evidence, with_facts};
 use crate::analysis::gpu::Tool;
 use crate::analysis::gpu::gaps::{BETWEEN_KERNELS, CLOCKS, HOST, ON_GPU, UNKNOWN};
@@ -8,6 +8,7 @@ use crate::analysis::gpu::stats::{SumNs, percent};
 use crate::analysis::{gpu_cpu, gpu_idle};
 use crate::base::units::{Unit, counted, format_ns, group_digits};
 use crate::report::{Facts, Finding};
+use std::fmt::Write;
 
 /// Gaps between such kernels stay below this share of time in ordinary back-to-back execution.
 const MANY_GAPS: f64 = 0.03;
@@ -168,11 +169,21 @@ pub fn waits_on_gpu(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     if !evidence.is_worth_saying(time) || !evidence.knows_launches() {
         return;
     }
-    let text = format!(
+    let mut text = format!(
         "The GPU was stalled after launch for {} of the time: the next kernel was queued but waited for an event, another stream \
          or a resource.",
         evidence.idle_share(time),
     );
+    let mut gaps = evidence.reader.table(gpu_idle::GAPS).into_iter().flat_map(TableOf::rows);
+    let longest = gaps.find(|row| row.text("cause") == ON_GPU);
+    let meanwhile = longest.and_then(|row| Some((row.integer("time")?, row.text("meanwhile"))));
+    if let Some((ns, call)) = meanwhile.filter(|(ns, call)| *ns >= time / 2 && !call.is_empty()) {
+        let _ = write!(
+            text,
+            " In the longest stall, of {}, the launching thread was mostly in `{call}`.",
+            format_ns(ns)
+        );
+    }
     let mut facts = Facts::default();
     facts.push("time", "total", time, Unit::Ns);
     facts.push("after_late_launch", "after late launches", other.after_late_launch, Unit::Ns);

@@ -224,8 +224,8 @@ fn gap_table(named: &NamedTrace<'_, '_>, by_device: &[Vec<Gap>]) -> Table {
     let wrappers = gpu.wrappers();
     let meanwhile = |stretch: &Stretch| {
         let launch = work(stretch.gap.next).launch;
-        let slice = meanwhile::busiest(gpu, launch, stretch.span, &wrappers)
-            .filter(|_| stretch.cause == Cause::Host)?;
+        let is_long = matches!(stretch.cause, Cause::Host | Cause::OnGpu);
+        let slice = is_long.then(|| meanwhile::busiest(gpu, launch, stretch.span, &wrappers)).flatten()?;
         Some(gpu.name(slice).to_string())
     };
     let of_launch = |stretch: &Stretch, get: &dyn Fn(u32) -> Option<u32>| {
@@ -266,7 +266,7 @@ fn gap_table(named: &NamedTrace<'_, '_>, by_device: &[Vec<Gap>]) -> Table {
                 Content::Symbol,
                 texts(rows.iter().map(meanwhile)),
             )
-            .hint("slice with the most self time in a host-bound gap, on the launching thread"),
+            .hint("slice with the most self time in a host-bound gap or a stall, on the launching thread; in a stall, a call that waits for the GPU may be what keeps it waiting"),
             Column::text(
                 "next",
                 "next kernel",
