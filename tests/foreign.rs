@@ -131,6 +131,24 @@ fn recordings_of_other_tools_are_named() {
     }
 }
 
+/// Text that is no profile is not read as folded stacks because its lines end with numbers, or have semicolons.
+#[test]
+fn other_text_is_no_folded_stacks() {
+    for text in [
+        "openat(AT_FDCWD, \"/etc/ld.so.cache\", O_RDONLY|O_CLOEXEC) = 3\nclose(3)                = 0\n",
+        "2024-05-06 10:00:00 INFO step 1\n2024-05-06 10:00:01 INFO step 2\n",
+        "name;calls;total ns\nvecadd;3;900\ngemm;2;500\n",
+        "int main() {\n  int x = 5;\n  return 0;\n}\n",
+        "var trace = {\"traceEvents\": []};",
+    ] {
+        let said = refusal("x.txt", text.as_bytes());
+        assert!(said.contains("looks like text, but not a supported trace"), "{text}: {said}");
+    }
+    // Functions without calls may be a profile: that is for the reader to judge.
+    let trace = import("x.txt", b"/usr/bin 500\n/usr/lib 800\n", None).unwrap();
+    assert_eq!((trace.source.format, trace.ledger.count_of("stacks-one-frame")), ("folded", 1));
+}
+
 /// Tests supported files under their own names.
 #[test]
 fn what_was_read_is_still_read() {

@@ -70,13 +70,19 @@ fn is_markup(start: &[u8]) -> bool {
     }
 }
 
+/// Whether a line without count may be a stack: its last frame is a name, not the empty end of a statement or a number of a table.
+fn ends_with_name(line: &[u8]) -> bool {
+    let last = line.rsplit(|byte| *byte == b';').next().map(<[u8]>::trim_ascii).unwrap_or_default();
+    !last.is_empty() && !std::str::from_utf8(last).is_ok_and(is_decimal)
+}
+
 fn sniff(head: &[u8]) -> Confidence {
     let is_cut = head.len() >= detect::HEAD_BYTES;
     let text = decoded(head);
     if text.contains(&0) || is_markup(trim_start(&text)) {
         return Confidence::No;
     }
-    let (mut n_stacks, mut n_deep, mut n_bare, mut n_other) = (0, 0, 0, 0);
+    let (mut n_stacks, mut n_deep, mut n_sentences, mut n_bare, mut n_other) = (0, 0, 0, 0, 0);
     let mut lines = text.split(|byte| *byte == b'\n').peekable();
     let mut n_seen = 0;
     while let Some(line) = lines.next() {
@@ -90,10 +96,11 @@ fn sniff(head: &[u8]) -> Confidence {
             Some((stack, _)) if !stack.is_empty() => {
                 n_stacks += 1;
                 n_deep += i32::from(has_frames);
+                n_sentences += i32::from(stack.iter().any(|byte| is_blank(*byte)));
             }
             // A sample without a stack could be a number of anything.
             Some(_) => {}
-            None if has_frames => n_bare += 1,
+            None if has_frames && ends_with_name(line) => n_bare += 1,
             None => n_other += 1,
         }
         n_seen += 1;
@@ -103,7 +110,8 @@ fn sniff(head: &[u8]) -> Confidence {
     }
     match () {
         () if n_deep > 0 && n_stacks * 2 >= n_other + n_bare => Confidence::Likely,
-        () if n_stacks > 0 && n_other + n_bare == 0 => Confidence::Possible,
+        // Without calls, few names have blanks; lines of a log do.
+        () if n_stacks > 0 && n_other + n_bare == 0 && n_sentences * 2 <= n_stacks => Confidence::Possible,
         () if n_stacks == 0 && n_bare > n_other => Confidence::Possible,
         () if n_deep > 0 => Confidence::Possible,
         () => Confidence::No,
@@ -296,6 +304,9 @@ impl TextLines for Folded {
             });
         }
         let mut folded = std::mem::take(self);
+        if !folded.nodes.parent.is_empty() && folded.nodes.parent.iter().all(|parent| *parent == ROOT) {
+            note(out, &ONE_FRAME, folded.text(0));
+        }
         // Samples without a stack fit both.
         folded.is_differential &= folded.node.iter().any(|node| *node != ROOT);
         folded.hand_over(out);
