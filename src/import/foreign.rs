@@ -60,17 +60,17 @@ static KINDS: &[Foreign] = &[
         "copy the original file as binary data, without conversion to UTF-8",
     ),
     recording(
-        "kernel statistics of TensorFlow's profiler",
+        "a kernel statistics file of TensorFlow's profiler",
         Judged(is_kernel_statistics),
         "open the .xplane.pb file beside it",
     ),
     recording(
-        "JSON of rocprofv3",
+        "a rocprofv3 JSON file",
         Json(&["\"rocprofiler-sdk-tool\""]),
         "record with `--output-format rocpd` or `pftrace`",
     ),
     recording(
-        "JSON lines of Nsight Systems",
+        "an Nsight Systems JSON export",
         Json(&["{\"Type\":", "Event\":{"]),
         "export the report with `nsys export -t sqlite`",
     ),
@@ -79,21 +79,21 @@ static KINDS: &[Foreign] = &[
         Json(&["\"frame\"", "\"metrics\"", "\"children\""]),
         "record with `proton.start(data=\"trace\")`, which writes a Chrome trace",
     ),
-    recording("timings of trtexec", Json(&["\"startComputeMs\""]), RECORD_NSYS),
-    recording("a layer profile of trtexec", Json(&["\"averageMs\"", "\"percentage\""]), RECORD_NSYS),
+    recording("a trtexec timing file", Json(&["\"startComputeMs\""]), RECORD_NSYS),
+    recording("a trtexec layer profile", Json(&["\"averageMs\"", "\"percentage\""]), RECORD_NSYS),
     recording(
-        "a trace of Triton Inference Server",
+        "a Triton Inference Server trace",
         Json(&["\"model_name\"", "\"timestamps\"", "\"ns\""]),
         RECORD_NSYS,
     ),
     recording(
-        "a memory timeline of PyTorch",
+        "a PyTorch memory timeline",
         Judged(is_memory_timeline),
         "record with torch.cuda.memory._record_memory_history() and _dump_snapshot()",
     ),
     recording("a PyTorch execution trace (Chakra)", Json(&["\"nodes\"", "\"ctrl_deps\""]), RECORD_TORCH),
     recording(
-        "a flight recorder dump of PyTorch",
+        "a PyTorch flight recorder dump",
         Json(&["\"entries\"", "\"record_id\"", "\"time_created_ns\""]),
         RECORD_TORCH,
     ),
@@ -108,19 +108,19 @@ static KINDS: &[Foreign] = &[
     recording("a Java heap dump", Magic(0, b"JAVA PROFILE "), ""),
     recording("a cProfile dump (pstats)", Judged(is_pstats), RECORD_PYTHON),
     recording(
-        "JSON of pyinstrument",
+        "a pyinstrument JSON profile",
         Json(&["\"root_frame\"", "\"sample_count\""]),
         "write it with `pyinstrument -r speedscope`",
     ),
-    recording("a profile of Scalene", Json(&["\"elapsed_time_sec\"", "\"max_footprint_mb\""]), RECORD_PYTHON),
-    recording("a binary profile of Austin (MOJO)", Magic(0, b"MOJ"), "convert it with `mojo2austin`"),
+    recording("a Scalene profile", Json(&["\"elapsed_time_sec\"", "\"max_footprint_mb\""]), RECORD_PYTHON),
+    recording("an Austin profile in binary (MOJO)", Magic(0, b"MOJ"), "convert it with `mojo2austin`"),
     recording(
         "a Go execution trace",
         Judged(|head| head.starts_with(b"go 1.") && has(&head[..head.len().min(16)], " trace\0")),
         "convert it with `go tool trace -pprof=sched`, or record a CPU profile",
     ),
     recording(
-        "a Go profile as text",
+        "a Go profile in text form",
         Judged(|head| {
             starts_with_any(
                 head,
@@ -130,11 +130,11 @@ static KINDS: &[Foreign] = &[
         "fetch it again without `debug=`",
     ),
     recording(
-        "a heap profile as text (Go, tcmalloc)",
+        "a heap profile in text form (Go, tcmalloc)",
         Magic(0, b"heap profile:"),
         "convert it with `pprof -proto`; in Go, fetch it without `debug=`",
     ),
-    recording("a heap profile of jemalloc", Magic(0, b"heap_v2/"), "convert it with `jeprof --collapsed`"),
+    recording("a jemalloc heap profile", Magic(0, b"heap_v2/"), "convert it with `jeprof --collapsed`"),
     recording(
         "a .NET trace (nettrace)",
         Magic(0, b"Nettrace"),
@@ -146,12 +146,12 @@ static KINDS: &[Foreign] = &[
         "print folded stacks with `heaptrack_print -F stacks.txt FILE`",
     ),
     recording("a V8 log (--prof)", Magic(0, b"v8-version,"), "record with `node --cpu-prof`, or in DevTools"),
-    recording("a profile of Sentry", Json(&["\"elapsed_since_start_ns\""]), ""),
-    recording("a profile of Pyroscope", Json(&["\"flamebearer\""]), "export it as pprof"),
+    recording("a Sentry profile", Json(&["\"elapsed_since_start_ns\""]), ""),
+    recording("a Pyroscope profile", Json(&["\"flamebearer\""]), "export it as pprof"),
     recording("a Tracy capture", Judged(is_tracy), ""),
     recording("a Spall trace (binary)", Magic(0, b"\x0d\xf0\xad\x0b\0\0\0\0"), RECORD_CHROME),
     recording(
-        "messages of the Chrome DevTools Protocol",
+        "a dump of Chrome DevTools Protocol messages",
         Json(&["\"Tracing.dataCollected\""]),
         "save the events in `params.value` as one JSON list",
     ),
@@ -166,22 +166,22 @@ static KINDS: &[Foreign] = &[
         "convert it with `perf script`; call chains (`perf record -g`) and memory-access samples are supported",
     ),
     recording(
-        "samples of simpleperf",
+        "a simpleperf report (protobuf)",
         Magic(0, b"SIMPLEPERF"),
         "print the recording with simpleperf's `report_sample.py`",
     ),
     recording(
-        "text of `perf report`",
+        "`perf report` output",
         Magic(0, b"# To display the perf.data header"),
         "print the samples with `perf script`",
     ),
     recording(
-        "JSON of `perf data convert`",
+        "a `perf data convert` JSON file",
         Json(&["\"linux-perf-json-version\""]),
         "print the samples with `perf script`",
     ),
     recording(
-        "output of bpftrace",
+        "bpftrace output",
         Judged(|head| starts_with_any(head, &["attaching "]) && has(head, "\n@") || head.starts_with(b"@[")),
         "fold its stacks with `stackcollapse-bpftrace.pl`",
     ),
@@ -362,22 +362,16 @@ fn is_converted_xplane(head: &[u8]) -> bool {
         && ["/host:", "/device:", "Task Environment"].iter().any(|name| has(start, name))
 }
 
-/// Reports with the name of a kernel and the three sizes of its blocks and of its grid.
+/// Reports, each with the name of a kernel, the sizes of its blocks and its grid as packed numbers, and its time.
 fn is_kernel_statistics(head: &[u8]) -> bool {
     let Some((1, Value::Bytes(report))) = Fields::new(head).next() else { return false };
-    let (mut has_name, mut n_sizes) = (false, 0);
-    for (field, value) in Fields::new(report) {
-        match (field, value) {
-            (1, Value::Bytes(name)) => {
-                has_name = name.iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ')
-            }
-            (5 | 6, Value::Bytes(sizes)) => {
-                n_sizes += usize::from(sizes.iter().filter(|byte| **byte < 0x80).count() == 3);
-            }
-            _ => {}
-        }
-    }
-    has_name && n_sizes == 2
+    let is_of_name = |byte: &u8| byte.is_ascii_graphic() || *byte == b' ';
+    let is_told = |(field, value): (u64, Value<'_>)| match value {
+        Value::Bytes(name) if field == 1 => name.iter().all(is_of_name),
+        Value::Bytes(_) => matches!(field, 5 | 6),
+        Value::Number(_) => field == 7,
+    };
+    Fields::new(report).filter(|field| is_told(*field)).count() == 4
 }
 
 /// Lists of times in microseconds since 1970, or of what was there before (-1).
