@@ -2,6 +2,8 @@
 //!
 //! The first matching row wins. Nothing here keeps a format from reading a file; it only words the refusal.
 
+use crate::base::protobuf::{Fields, Value};
+
 /// How a kind of file is recognized.
 enum Sign {
     /// These bytes at this place.
@@ -33,7 +35,10 @@ const fn other(what: &'static str, sign: Sign, instead: &'static str) -> Foreign
 
 const RECORD_CHROME: &str = "open the original trace, or record a Chrome trace (JSON)";
 const RECORD_TORCH: &str = "record with torch.profiler and export_chrome_trace instead";
-const CPU_SAMPLES: &str = "for Python, record JSONL with `python -m profiling.sampling` instead";
+const RECORD_NSYS: &str = "record with `nsys profile` and export with `nsys export -t sqlite` instead";
+const RECORD_PERF: &str = "record with `perf record -g` and print with `perf script`; for Python, use `python -m profiling.sampling`";
+const RECORD_PYTHON: &str = "record with `python -m profiling.sampling --jsonl` instead";
+const RECORD_PERFETTO: &str = "record with Perfetto instead";
 const UTF8: &str = "save it as UTF-8";
 const UNPACK: &str = "decompress it first";
 const EXTRACT: &str = "extract it first, then open the files in it";
@@ -54,6 +59,44 @@ static KINDS: &[Foreign] = &[
         Judged(is_converted_xplane),
         "copy the original file as binary data, without conversion to UTF-8",
     ),
+    recording(
+        "a kernel statistics file of TensorFlow's profiler",
+        Judged(is_kernel_statistics),
+        "open the .xplane.pb file beside it",
+    ),
+    recording(
+        "a rocprofv3 JSON file",
+        Json(&["\"rocprofiler-sdk-tool\""]),
+        "record with `--output-format rocpd` or `pftrace`",
+    ),
+    recording(
+        "an Nsight Systems JSON export",
+        Json(&["{\"Type\":", "Event\":{"]),
+        "export the report with `nsys export -t sqlite`",
+    ),
+    recording(
+        "a hatchet profile (Triton Proton)",
+        Json(&["\"frame\"", "\"metrics\"", "\"children\""]),
+        "record with `proton.start(data=\"trace\")`, which writes a Chrome trace",
+    ),
+    recording("a trtexec timing file", Json(&["\"startComputeMs\""]), RECORD_NSYS),
+    recording("a trtexec layer profile", Json(&["\"averageMs\"", "\"percentage\""]), RECORD_NSYS),
+    recording(
+        "a Triton Inference Server trace",
+        Json(&["\"model_name\"", "\"timestamps\"", "\"ns\""]),
+        RECORD_NSYS,
+    ),
+    recording(
+        "a PyTorch memory timeline",
+        Judged(is_memory_timeline),
+        "record with torch.cuda.memory._record_memory_history() and _dump_snapshot()",
+    ),
+    recording("a PyTorch execution trace (Chakra)", Json(&["\"nodes\"", "\"ctrl_deps\""]), RECORD_TORCH),
+    recording(
+        "a PyTorch flight recorder dump",
+        Json(&["\"entries\"", "\"record_id\"", "\"time_created_ns\""]),
+        RECORD_TORCH,
+    ),
     recording("an old profile of gperftools", Judged(is_legacy_pprof), "convert it with `pprof -proto`"),
     other(
         "a Python pickle without a memory snapshot",
@@ -63,10 +106,59 @@ static KINDS: &[Foreign] = &[
     // Profiles of programs.
     recording("a Java Flight Recorder file", Magic(0, b"FLR\0"), RECORD_CHROME),
     recording("a Java heap dump", Magic(0, b"JAVA PROFILE "), ""),
+    recording("a cProfile dump (pstats)", Judged(is_pstats), RECORD_PYTHON),
     recording(
-        "a cProfile dump (pstats)",
-        Judged(is_pstats),
-        "record with `python -m profiling.sampling --jsonl`",
+        "a pyinstrument JSON profile",
+        Json(&["\"root_frame\"", "\"sample_count\""]),
+        "write it with `pyinstrument -r speedscope`",
+    ),
+    recording("a Scalene profile", Json(&["\"elapsed_time_sec\"", "\"max_footprint_mb\""]), RECORD_PYTHON),
+    recording("an Austin profile in binary (MOJO)", Magic(0, b"MOJ"), "convert it with `mojo2austin`"),
+    recording(
+        "a Go execution trace",
+        Judged(|head| head.starts_with(b"go 1.") && has(&head[..head.len().min(16)], " trace\0")),
+        "convert it with `go tool trace -pprof=sched`, or record a CPU profile",
+    ),
+    recording(
+        "a Go profile in text form",
+        Judged(|head| {
+            starts_with_any(
+                head,
+                &["goroutine profile:", "threadcreate profile:", "--- mutex:", "--- contention:"],
+            )
+        }),
+        "fetch it again without `debug=`",
+    ),
+    recording(
+        "a heap profile in text form (Go, tcmalloc)",
+        Magic(0, b"heap profile:"),
+        "convert it with `pprof -proto`; in Go, fetch it without `debug=`",
+    ),
+    recording("a jemalloc heap profile", Magic(0, b"heap_v2/"), "convert it with `jeprof --collapsed`"),
+    recording(
+        "a .NET trace (nettrace)",
+        Magic(0, b"Nettrace"),
+        "convert it with `dotnet-trace convert --format Speedscope`",
+    ),
+    recording(
+        "a heaptrack recording",
+        Judged(|head| head.starts_with(b"v ") && has(&head[..head.len().min(200)], "\nx ")),
+        "print folded stacks with `heaptrack_print -F stacks.txt FILE`",
+    ),
+    recording("a V8 log (--prof)", Magic(0, b"v8-version,"), "record with `node --cpu-prof`, or in DevTools"),
+    recording("a Sentry profile", Json(&["\"elapsed_since_start_ns\""]), ""),
+    recording("a Pyroscope profile", Json(&["\"flamebearer\""]), "export it as pprof"),
+    recording("a Tracy capture", Judged(is_tracy), ""),
+    recording("a Spall trace (binary)", Magic(0, b"\x0d\xf0\xad\x0b\0\0\0\0"), RECORD_CHROME),
+    recording(
+        "a dump of Chrome DevTools Protocol messages",
+        Json(&["\"Tracing.dataCollected\""]),
+        "save the events in `params.value` as one JSON list",
+    ),
+    recording(
+        "a reply of the Dart VM service",
+        Json(&["\"jsonrpc\"", "\"traceEvents\""]),
+        "save its `result` as a file",
     ),
     recording(
         "a perf.data file",
@@ -74,26 +166,41 @@ static KINDS: &[Foreign] = &[
         "convert it with `perf script`; call chains (`perf record -g`) and memory-access samples are supported",
     ),
     recording(
+        "a simpleperf report (protobuf)",
+        Magic(0, b"SIMPLEPERF"),
+        "print the recording with simpleperf's `report_sample.py`",
+    ),
+    recording(
+        "`perf report` output",
+        Magic(0, b"# To display the perf.data header"),
+        "print the samples with `perf script`",
+    ),
+    recording(
+        "a `perf data convert` JSON file",
+        Json(&["\"linux-perf-json-version\""]),
+        "print the samples with `perf script`",
+    ),
+    recording(
+        "bpftrace output",
+        Judged(|head| starts_with_any(head, &["attaching "]) && has(head, "\n@") || head.starts_with(b"@[")),
+        "fold its stacks with `stackcollapse-bpftrace.pl`",
+    ),
+    recording(
         "perf script text without times",
         Judged(super::stacks::perf::is_without_times),
         "print the default fields, or add time: `perf script -F +time`",
     ),
-    recording(
-        "a trace-cmd recording",
-        Magic(0, b"\x17\x08\x44tracing"),
-        "record tracks with Perfetto instead; ftrace is not supported yet",
-    ),
+    recording("a trace-cmd recording", Magic(0, b"\x17\x08\x44tracing"), RECORD_PERFETTO),
     recording("an LTTng trace (CTF)", Magic(0, b"\xc1\x1f\xfc\xc1"), RECORD_CHROME),
-    recording("gprof data (gmon.out)", Magic(0, b"gmon"), CPU_SAMPLES),
-    recording(
-        "ftrace text",
-        Magic(0, b"# tracer:"),
-        "record tracks with Perfetto instead; ftrace is not supported yet",
-    ),
+    recording("gprof data (gmon.out)", Magic(0, b"gmon"), RECORD_PERF),
+    recording("ftrace text", Magic(0, b"# tracer:"), RECORD_PERFETTO),
     recording(
         "a callgrind profile",
-        Judged(|head| starts_with_any(head, &["# callgrind format", "version: 1\ncreator: callgrind"])),
-        CPU_SAMPLES,
+        Judged(|head| {
+            starts_with_any(head, &["# callgrind format", "version: 1\ncreator: callgrind"])
+                || starts_with_any(head, &["events:"]) && has(head, "\nfn=")
+        }),
+        RECORD_PERF,
     ),
     recording(
         "a massif profile",
@@ -253,6 +360,28 @@ fn is_converted_xplane(head: &[u8]) -> bool {
     let start = &head[..head.len().min(200)];
     super::xplane::is_converted(head)
         && ["/host:", "/device:", "Task Environment"].iter().any(|name| has(start, name))
+}
+
+/// Reports, each with the name of a kernel, the sizes of its blocks and its grid as packed numbers, and its time.
+fn is_kernel_statistics(head: &[u8]) -> bool {
+    let Some((1, Value::Bytes(report))) = Fields::new(head).next() else { return false };
+    let is_of_name = |byte: &u8| byte.is_ascii_graphic() || *byte == b' ';
+    let is_told = |(field, value): (u64, Value<'_>)| match value {
+        Value::Bytes(name) if field == 1 => name.iter().all(is_of_name),
+        Value::Bytes(_) => matches!(field, 5 | 6),
+        Value::Number(_) => field == 7,
+    };
+    Fields::new(report).filter(|field| is_told(*field)).count() == 4
+}
+
+/// Lists of times in microseconds since 1970, or of what was there before (-1).
+fn is_memory_timeline(head: &[u8]) -> bool {
+    let Some(first) = text_start(head).strip_prefix(b"[[") else { return false };
+    first.starts_with(b"-1, ") || first.iter().take_while(|byte| byte.is_ascii_digit()).count() >= 13
+}
+
+fn is_tracy(head: &[u8]) -> bool {
+    [&b"tracy\0"[..], b"tlZ\x04", b"tZst"].iter().any(|magic| head.starts_with(magic))
 }
 
 /// Samples of the C++ profiler: words of the machine.

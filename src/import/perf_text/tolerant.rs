@@ -202,6 +202,10 @@ fn event_and_address(text: &[u8], has_comm: bool) -> Option<(&[u8], &[u8], &[u8]
                 let event = &text[start..at + name.len()];
                 return Some((event, address, tail));
             }
+            // What precedes an event is its period, not an address of the compact form.
+            if n_words == 2 && start > 0 {
+                return None;
+            }
             // The event continues.
         } else if n_words == 1 && is_decimal(word) {
             // The period.

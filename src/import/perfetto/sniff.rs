@@ -64,6 +64,8 @@ fn looks_known(packet: &[u8], is_whole: bool) -> Option<bool> {
         match (field >> 3, value) {
             // The number and the name of a plane, or a pair of numbers.
             (1, Value::Number(_)) => return None,
+            // Registers, memory and time of a kernel, in TensorFlow's kernel statistics.
+            (2 | 4 | 7, Value::Number(_)) => return None,
             (2, Value::Bytes(name)) if name.starts_with(b"/") || name.starts_with(b"Task Environment") => {
                 return None;
             }
@@ -88,6 +90,19 @@ fn looks_known(packet: &[u8], is_whole: bool) -> Option<bool> {
 mod tests {
     use super::*;
     use crate::base::protobuf::PushFields;
+
+    /// Their packed grid size is in the field of clock snapshots, and their shortest time in that of times.
+    #[test]
+    fn kernel_statistics_are_no_packets() {
+        let mut report = Vec::new();
+        report.message(1, |report| {
+            report.bytes(1, b"volta_sgemm");
+            report.bytes(6, &[10, 1, 1]);
+            report.number(7, 1_000);
+            report.number(8, 100);
+        });
+        assert_eq!(sniff(&report), Confidence::No);
+    }
 
     #[test]
     fn damage_behind_a_known_packet_is_no_sign_against_it() {

@@ -161,6 +161,13 @@ impl lent::Opened for Pages {
         let file = Database::open(content.clone()).map_err(refuse)?;
         let names: Vec<&str> = file.tables().iter().map(|table| table.name.as_str()).collect();
         let has = |is: &dyn Fn(&str) -> bool| names.iter().any(|name| is(name));
+        if is_nvprof(&names) {
+            return Err(ImportError {
+                code: "unknown-format",
+                what: "this is an nvprof database (.nvvp), which Tracedrop does not support".to_string(),
+                hint: "record with `nsys profile` and export with `nsys export -t sqlite`".to_string(),
+            });
+        }
         let (format, opened) = if has(&nsys::is_table) {
             (&NSYS, nsys::open(&file, out)?)
         } else if has(&|name| name == "rocpd_op") && has(&|name| name == "rocpd_api") {
@@ -359,6 +366,14 @@ fn refuse(error: Error) -> ImportError {
         what: error.to_string(),
         hint: "copy or export it again, without encryption".to_string(),
     }
+}
+
+/// Whether tables are those of nvprof, which has activities of CUPTI too: its texts are in `StringTable`, those of Nsight Systems in
+/// `StringIds`.
+fn is_nvprof(names: &[&str]) -> bool {
+    names.contains(&"StringTable")
+        && !names.contains(&"StringIds")
+        && names.iter().any(|name| name.starts_with("CUPTI_ACTIVITY_KIND_"))
 }
 
 fn unknown(names: &[&str]) -> ImportError {

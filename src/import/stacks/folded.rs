@@ -4,6 +4,10 @@
 //! main;parse;token 12
 //! ```
 //!
+//! Austin writes what it measured into comments (`# mode: wall`), and in its full mode three numbers: wall time in µs, whether the
+//! thread was idle, and the change of the process's memory in bytes (`400,0,1024`). Austin 3.0 wrote time, allocated and freed
+//! memory instead (`400 1024 0`), at first in KB.
+//!
 //! Some tools put more into the names: threads, files, lines. Whether they did is known only at the end, as all lines must have
 //! it; so frames are kept as written until then, as a tree.
 
@@ -56,6 +60,33 @@ fn split_count(text: &[u8]) -> Option<(&[u8], &[u8])> {
     is_count.then(|| (trim_end(&text[..blank]), word))
 }
 
+/// The stack of a line and its counts: one, or the three of Austin's full mode, else empty.
+fn counts_of(text: &[u8]) -> Option<(&[u8], [&[u8]; 3])> {
+    if let Some((stack, count)) = split_count(text) {
+        return Some((stack, [count, b"", b""]));
+    }
+    let text = trim_end(text);
+    // `P12;T34;…`
+    let blank = text.iter().rposition(|byte| is_blank(*byte)).filter(|_| text.starts_with(b"P"))?;
+    let mut words = text[blank + 1..].split(|byte| *byte == b',');
+    let counts = [words.next()?, words.next()?, words.next()?];
+    let is_count = |word: &[u8]| std::str::from_utf8(word).is_ok_and(is_decimal);
+    let are_counts = words.next().is_none() && counts.iter().all(|word| is_count(word));
+    are_counts.then(|| (trim_end(&text[..blank]), counts))
+}
+
+/// Number of counts at the end of a stack, at most `most`, if something precedes them.
+fn n_counts_at_end(mut stack: &[u8], most: usize) -> usize {
+    let mut n = 0;
+    while n < most
+        && let Some((rest, _)) = split_count(stack)
+        && !rest.is_empty()
+    {
+        (stack, n) = (rest, n + 1);
+    }
+    n
+}
+
 /// Starts of JSON and HTML; a frame can be `[unknown]` or `<module>`.
 fn is_markup(start: &[u8]) -> bool {
     let mut said = start.iter().filter(|byte| !is_blank(**byte));
@@ -70,13 +101,19 @@ fn is_markup(start: &[u8]) -> bool {
     }
 }
 
+/// Whether a line without count may be a stack: its last frame is a name, not the empty end of a statement or a number of a table.
+fn ends_with_name(line: &[u8]) -> bool {
+    let last = line.rsplit(|byte| *byte == b';').next().map(<[u8]>::trim_ascii).unwrap_or_default();
+    !last.is_empty() && !std::str::from_utf8(last).is_ok_and(is_decimal)
+}
+
 fn sniff(head: &[u8]) -> Confidence {
     let is_cut = head.len() >= detect::HEAD_BYTES;
     let text = decoded(head);
     if text.contains(&0) || is_markup(trim_start(&text)) {
         return Confidence::No;
     }
-    let (mut n_stacks, mut n_deep, mut n_bare, mut n_other) = (0, 0, 0, 0);
+    let (mut n_stacks, mut n_deep, mut n_sentences, mut n_bare, mut n_other) = (0, 0, 0, 0, 0);
     let mut lines = text.split(|byte| *byte == b'\n').peekable();
     let mut n_seen = 0;
     while let Some(line) = lines.next() {
@@ -86,14 +123,15 @@ fn sniff(head: &[u8]) -> Confidence {
         if start.is_empty() || start[0] == b'#' && !has_frames || is_last && is_cut {
             continue;
         }
-        match split_count(line) {
+        match counts_of(line) {
             Some((stack, _)) if !stack.is_empty() => {
                 n_stacks += 1;
                 n_deep += i32::from(has_frames);
+                n_sentences += i32::from(stack.iter().any(|byte| is_blank(*byte)));
             }
             // A sample without a stack could be a number of anything.
             Some(_) => {}
-            None if has_frames => n_bare += 1,
+            None if has_frames && ends_with_name(line) => n_bare += 1,
             None => n_other += 1,
         }
         n_seen += 1;
@@ -103,7 +141,8 @@ fn sniff(head: &[u8]) -> Confidence {
     }
     match () {
         () if n_deep > 0 && n_stacks * 2 >= n_other + n_bare => Confidence::Likely,
-        () if n_stacks > 0 && n_other + n_bare == 0 => Confidence::Possible,
+        // Without calls, few names have blanks; lines of a log do.
+        () if n_stacks > 0 && n_other + n_bare == 0 && n_sentences * 2 <= n_stacks => Confidence::Possible,
         () if n_stacks == 0 && n_bare > n_other => Confidence::Possible,
         () if n_deep > 0 => Confidence::Possible,
         () => Confidence::No,
@@ -155,8 +194,14 @@ struct Folded {
     /// Node and count of each line with one.
     node: Vec<u32>,
     count: Amounts,
-    /// Every stack with a count had another one before it.
-    is_differential: bool,
+    /// Further weights of each line: CPU time and memory, or allocated and freed memory; mostly empty.
+    metrics: [Amounts; 2],
+    /// Lines have the three counts of Austin's full mode, with commas.
+    has_metrics: bool,
+    /// Number of counts that each stack has before the last one, at most 2.
+    n_before: usize,
+    /// Comments of Austin: names and values.
+    comments: Vec<(String, String)>,
     /// Lines with frames and no count: their nodes and bytes, as long as no line had a count.
     uncounted: Vec<(u32, u64)>,
     first_uncounted: Position,
@@ -170,7 +215,10 @@ impl Default for Folded {
             last: LastStack::default(),
             node: Vec::new(),
             count: Amounts::default(),
-            is_differential: true,
+            metrics: Default::default(),
+            has_metrics: false,
+            n_before: 2,
+            comments: Vec::new(),
             uncounted: Vec::new(),
             first_uncounted: Position::default(),
         }
@@ -243,9 +291,12 @@ impl TextLines for Folded {
         let has_frames = memchr(b';', text).is_some();
         let start = trim_start(text);
         if start.is_empty() || start[0] == b'#' && !has_frames {
-            return ledger.frame(n_bytes);
+            ledger.frame(n_bytes);
+            return self
+                .comments
+                .extend(austin_comment(start).filter(|_| self.comments.len() < MAX_COMMENTS));
         }
-        let Some((stack, count)) = split_count(text) else {
+        let Some((stack, [count, idle, memory])) = counts_of(text) else {
             if has_frames && self.node.is_empty() {
                 if self.uncounted.is_empty() {
                     self.first_uncounted = at;
@@ -256,9 +307,17 @@ impl TextLines for Folded {
             }
             return ledger.skip_record(&BAD_LINE, at, n_bytes, text);
         };
-        let Some(count) = Amount::parse(count) else {
+        let has_metrics = !memory.is_empty();
+        let is_alike = self.node.is_empty() || has_metrics == self.has_metrics;
+        let Some(count) = Amount::parse(count).filter(|_| is_alike) else {
             return ledger.skip_record(&BAD_LINE, at, n_bytes, text);
         };
+        self.has_metrics = has_metrics;
+        if has_metrics {
+            let [cpu, of_memory] = &mut self.metrics;
+            cpu.push(if idle == b"0" { count } else { Amount::ZERO });
+            of_memory.push(Amount::parse(memory).unwrap_or_default());
+        }
         if std::str::from_utf8(text).is_ok() {
             ledger.keep(n_bytes);
         } else {
@@ -269,8 +328,9 @@ impl TextLines for Folded {
             self.give_up_uncounted(out);
         }
         let stack = trim_start(stack);
-        self.is_differential = self.is_differential
-            && (stack.is_empty() || split_count(stack).is_some_and(|(stack, _)| !stack.is_empty()));
+        if !stack.is_empty() {
+            self.n_before = if has_metrics { 0 } else { n_counts_at_end(stack, self.n_before) };
+        }
         let node = self.node_of(stack);
         self.node.push(node);
         self.count.push(count);
@@ -286,7 +346,7 @@ impl TextLines for Folded {
             out.trace.ledger.keep(n_bytes);
             self.node.push(node);
             self.count.push(Amount::ONE);
-            self.is_differential = false;
+            self.n_before = 0;
         }
         if self.node.is_empty() {
             return Err(ImportError {
@@ -296,8 +356,16 @@ impl TextLines for Folded {
             });
         }
         let mut folded = std::mem::take(self);
-        // Samples without a stack fit both.
-        folded.is_differential &= folded.node.iter().any(|node| *node != ROOT);
+        if !folded.nodes.parent.is_empty() && folded.nodes.parent.iter().all(|parent| *parent == ROOT) {
+            note(out, &ONE_FRAME, folded.text(0));
+        }
+        // Samples without a stack fit all.
+        if folded.node.iter().all(|node| *node == ROOT) {
+            folded.n_before = 0;
+        }
+        if folded.n_before == 2 {
+            folded = folded.with_three_counts().unwrap_or(folded);
+        }
         folded.hand_over(out);
         Ok(())
     }
@@ -385,6 +453,17 @@ fn function_file_line(text: &str) -> Option<(&str, &str, i64)> {
     is_number.then(|| Some((function, file, line.parse().ok()?)))?
 }
 
+/// Comments that are kept.
+const MAX_COMMENTS: usize = 20;
+
+/// Name and value of `# mode: wall`, for what Austin says of a recording.
+fn austin_comment(line: &[u8]) -> Option<(String, String)> {
+    const NAMES: [&str; 7] = ["austin", "duration", "gc", "interval", "mode", "multiprocess", "python"];
+    let (name, value) = std::str::from_utf8(line).ok()?.strip_prefix('#')?.split_once(':')?;
+    let (name, value) = (name.trim(), value.trim());
+    (NAMES.contains(&name) && value.len() <= 40).then(|| (name.to_string(), value.to_string()))
+}
+
 /// Marks at the end of names, and what they mean.
 const ANNOTATIONS: [(&str, &str); 6] = [
     ("_[k]", "kernel"),
@@ -447,11 +526,60 @@ impl Folded {
         }
     }
 
+    /// Austin's time, allocated and freed memory, of stacks that end with three counts; `None` of other tools, as nothing says what
+    /// the counts are.
+    fn with_three_counts(&self) -> Option<Folded> {
+        let mut with = Folded { n_before: 2, comments: self.comments.clone(), ..Folded::default() };
+        for (row, node) in self.node.iter().enumerate() {
+            let text = self.stack_text(*node);
+            let (rest, allocated) = split_count(text.as_bytes())?;
+            let (stack, time) = split_count(rest)?;
+            let parsed = [Amount::parse(time), Amount::parse(allocated), self.count.get(row)];
+            let [Some(time), Some(allocated), Some(freed)] = parsed else { return None };
+            let node = with.node_of(stack);
+            with.node.push(node);
+            with.count.push(time);
+            with.metrics[0].push(allocated);
+            with.metrics[1].push(freed);
+        }
+        (with.style() == Style::Austin).then_some(with)
+    }
+
+    /// Name and unit of each weight of a line.
+    fn weights(&self, style: Style) -> Vec<(&'static str, &'static str)> {
+        let comment = |name: &str| {
+            let value = self.comments.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str());
+            value.filter(|_| style == Style::Austin)
+        };
+        if self.has_metrics {
+            return vec![("wall time", "microseconds"), ("CPU time", "microseconds"), ("memory", "bytes")];
+        }
+        if !self.metrics[0].is_empty() {
+            return vec![("time", "microseconds"), ("allocated memory", "none"), ("freed memory", "none")];
+        }
+        vec![match comment("mode") {
+            Some("wall" | "cpu") => ("", "microseconds"),
+            Some("memory") => ("", "bytes"),
+            _ => ("", "samples"),
+        }]
+    }
+
+    /// What Austin says of the recording; its times are in microseconds.
+    fn describe(&self, out: &mut TraceBuilder) {
+        for (name, value) in &self.comments {
+            let unit = if ["interval", "duration"].contains(&name.as_str()) { " µs" } else { "" };
+            out.trace.source.metadata.push((name.clone(), format!("{value}{unit}")));
+        }
+    }
+
     fn hand_over(self, out: &mut TraceBuilder) {
-        if self.is_differential {
+        if self.n_before == 1 {
             return self.hand_over_difference(out);
         }
         let style = self.style();
+        if style == Style::Austin {
+            self.describe(out);
+        }
         out.trace.source.producer = style.producer().map(str::to_string);
         let n_nodes = self.nodes.text.len();
         let mut places: Vec<Place> = vec![(None, None, StringId::NONE)];
@@ -512,12 +640,12 @@ impl Folded {
             });
             stacks[node] = out.stack_on(below, frame);
         }
-        let unit = out.trace.strings.intern("samples");
+        let weights = self.weights(style);
+        let amounts = [&self.count, &self.metrics[0], &self.metrics[1]];
         let mut profiles: Vec<StackProfile> = Vec::new();
         let mut numbers: HashMap<Place, usize> = HashMap::default();
         let mut of_place: Vec<Option<usize>> = vec![None; places.len()];
         for (row, node) in self.node.iter().enumerate() {
-            let Some(count) = self.count.get(row) else { continue };
             let end = self.without_empty_frames(*node, out);
             let at = if *node == ROOT { 0 } else { place_of[*node as usize] };
             let place = places[at];
@@ -525,19 +653,28 @@ impl Folded {
                 // Others may repeat the numbers of a thread with another name.
                 let name = if style == Style::Own { place.2 } else { StringId::NONE };
                 *numbers.entry((place.0, place.1, name)).or_insert_with(|| {
-                    let mut profile = StackProfile::new(unit);
-                    profile.process_id = super::number_text(place.0, out);
-                    profile.thread_id = super::number_text(place.1, out);
-                    profiles.push(profile);
-                    profiles.len() - 1
+                    let number = profiles.len();
+                    for (name, unit) in &weights {
+                        let mut profile = StackProfile::new(out.trace.strings.intern(unit));
+                        if !name.is_empty() {
+                            profile.measure = out.trace.strings.intern(name);
+                        }
+                        profile.process_id = super::number_text(place.0, out);
+                        profile.thread_id = super::number_text(place.1, out);
+                        profiles.push(profile);
+                    }
+                    number
                 })
             });
-            let profile = &mut profiles[number];
-            if profile.thread.is_none() {
-                profile.thread = place.2;
-            }
             let stack = if end == ROOT { StackId::NONE } else { stacks[end as usize] };
-            push_sample(profile, stack, count, out);
+            for (profile, amounts) in profiles[number..].iter_mut().zip(amounts).take(weights.len()) {
+                if profile.thread.is_none() {
+                    profile.thread = place.2;
+                }
+                if let Some(amount) = amounts.get(row) {
+                    push_sample(profile, stack, amount, out);
+                }
+            }
         }
         out.trace.stack_profiles = profiles;
     }

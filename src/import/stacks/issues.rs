@@ -9,6 +9,9 @@ issue_kinds! {
         "line is longer than 64 MiB", "check the tool that wrote the file";
     NO_COUNTS = "stacks-no-counts", Note,
         "no line has a count; each stack counts once", "";
+    ONE_FRAME = "stacks-one-frame", Note,
+        "no stack has more than one frame; the file may not be folded stacks",
+        "folded stacks are lines such as `main;parse;token 12`";
     EMPTY_FRAME = "stacks-empty-frame", Note,
         "stack ends with frames without a name; these are left out", "";
     UTF16 = "stacks-utf16", Note, "the text is UTF-16", "";
