@@ -125,14 +125,14 @@ pub struct Load {
     pub sort: LoadSort,
     /// Nanoseconds from the first time to the last one.
     pub span_ns: u64,
-    /// Busy share of each of equal stretches of time, from 0 to 1; of several traces the mean.
+    /// Busy share of each of equal stretches of time, from 0 to 1; of several GPUs or traces the mean.
     pub shares: Vec<f32>,
 }
 
 /// What was busy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum LoadSort {
-    /// Any kernel, copy or fill.
+    /// Kernels, copies and fills; of several GPUs the mean.
     Gpu,
     /// Forward passes.
     Calls,
