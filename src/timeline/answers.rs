@@ -340,6 +340,7 @@ pub struct Named {
     /// Names of the boxes directly around them and how many each is around, the most frequent first; and the number of all names.
     pub callers: Vec<(String, u64)>,
     pub n_callers: u64,
+    /// Nanoseconds; of calls of sampled stacks, those in none of the others.
     /// Of the longest.
     pub details: Details,
 }

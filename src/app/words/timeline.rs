@@ -289,7 +289,9 @@ pub const ENGLISH: TimelineWords = TimelineWords {
     children: "Contains",
     and_more: |n| format!("and {} more", number(n)),
     row: "Selected row",
-    of_row: |n, ns| format!("{}, {} in total", counted(n, "event", "events"), format_ns(ns as i64)),
+    of_row: |n, ns| {
+        format!("{} of this name, {} in total", counted(n, "event", "events"), format_ns(ns as i64))
+    },
     lengths: |n, min, max, is_log| {
         let scale = if is_log { ", logarithmic" } else { "" };
         let (min, max) = (format_ns(min as i64), format_ns(max as i64));
