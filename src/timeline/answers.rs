@@ -119,6 +119,13 @@ impl Tracks {
     }
 }
 
+impl TrackView {
+    /// Number of its events; values of a counter are none.
+    pub fn n_events(&self) -> u64 {
+        if self.sort == TrackSort::Counter { 0 } else { self.n_boxes }
+    }
+}
+
 /// How busy a run was over time.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Load {
@@ -333,6 +340,7 @@ pub struct Lengths {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Named {
     pub n: u64,
+    /// Nanoseconds; of calls of sampled stacks, those in none of the others.
     pub total_ns: u64,
     pub lengths: Lengths,
     /// The longest ones, the longest first.
@@ -340,7 +348,6 @@ pub struct Named {
     /// Names of the boxes directly around them and how many each is around, the most frequent first; and the number of all names.
     pub callers: Vec<(String, u64)>,
     pub n_callers: u64,
-    /// Nanoseconds; of calls of sampled stacks, those in none of the others.
     /// Of the longest.
     pub details: Details,
 }
