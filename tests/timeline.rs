@@ -27,8 +27,8 @@ use tracedrop::timeline::{
     read_by_groups,
 };
 use tracedrop::trace::labels::shown;
-use tracedrop::trace::{Run, Trace};
 use tracedrop::trace::tracks::{TrackId, TrackKind};
+use tracedrop::trace::{Run, Trace};
 
 /// All traces with slices below 3 MB.
 fn traces() -> Vec<(PathBuf, Trace)> {
@@ -334,7 +334,6 @@ fn answers_equal_a_plain_loop() {
     }
 }
 
-/// Bursts of slices with gaps and lengths of all sizes, on one thread.
 /// PyTorch's steps start in the call that starts them, and end long after it: `step` and `enter` of the profiler are around the
 /// start of `ProfilerStep` only. So it is below `run`, which contains it, and its own calls are below it, not below all others.
 /// What nothing contains (`late`) is below everything.
@@ -388,6 +387,7 @@ fn gpus_are_as_busy_as_their_kernels_and_the_strip_is_their_mean() {
     );
 }
 
+/// Bursts of slices with gaps and lengths of all sizes, on one thread.
 fn burst() -> impl Strategy<Value = Vec<(u64, u64)>> {
     let burst = (0..40_u32, 0..36_u32, 1..200_usize);
     prop::collection::vec(burst, 1..12).prop_map(|bursts| {

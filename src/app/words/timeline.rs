@@ -285,8 +285,8 @@ pub const ENGLISH: TimelineWords = TimelineWords {
     add_note: "Add a note",
     from: "Launched by",
     to: "Launched",
-    parents: "Inside",
-    children: "Contains",
+    parents: "All parents",
+    children: "Children",
     and_more: |n| format!("and {} more", number(n)),
     row: "Selected row",
     of_row: |n, ns| {
@@ -299,7 +299,7 @@ pub const ENGLISH: TimelineWords = TimelineWords {
     },
     longest: "Longest",
     longest_of_row: "The longest event",
-    callers: "Directly inside",
+    callers: "Parents",
     stretch: |ns, n| format!("{} selected, {}", format_ns(ns as i64), counted(n, "event", "events")),
     device_busy: |name, busy_ns, rest_ns| {
         format!(
