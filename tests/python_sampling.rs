@@ -741,3 +741,38 @@ mod properties {
         }
     }
 }
+
+/// Of three runs, the second has most samples. It leads, by its name; tables keep the numbers of their places in the file.
+#[test]
+fn the_largest_of_several_profiles_leads() {
+    let record = |run: &str, kind: &str, rest: &str| {
+        format!(r#"{{"type":"{kind}","v":0,"run_id":"{run}",{rest}}}"#) + "\n"
+    };
+    let mut text = String::new();
+    for (run, n) in [("aaaaaaaa-1", 100), ("bbbbbbbb-2", 900), ("cccccccc-3", 200)] {
+        text += &record(run, "meta", r#""sample_interval_usec":1000,"mode":"wall""#);
+        let strings = r#"{"str_id":0,"value":"work"},{"str_id":1,"value":"app.py"}"#;
+        text += &record(run, "string_table", &format!(r#""strings":[{strings}]"#));
+        let frame = r#"{"frame_id":0,"path_str_id":1,"func_str_id":0,"line":3}"#;
+        text += &record(run, "frame_table", &format!(r#""frames":[{frame}]"#));
+        let counts = format!(r#"{{"frame_id":0,"self":{n},"cumulative":{n}}}"#);
+        let about = format!(r#""kind":"frame","scope":"final","samples_total":{n}"#);
+        text += &record(run, "agg", &format!(r#"{about},"entries":[{counts}]"#));
+        text += &record(run, "end", &format!(r#""samples_total":{n}"#));
+    }
+    let trace = import("runs.jsonl", text.as_bytes(), None).unwrap();
+    let reports = tracedrop::analysis::reports(&Run::single(trace), &Query::default());
+    let report = reports.iter().find(|report| report.id == "hot-frames").unwrap();
+    assert_eq!(
+        report.summary,
+        "3 profiles. In the largest, bbbbbbbb: work is hottest: 100.0% self (900 of 900 samples)."
+    );
+    let tables: Vec<(&str, &str)> = report.tables().map(|table| (&*table.id, &*table.title)).collect();
+    let functions: Vec<_> = tables.into_iter().filter(|(_, title)| title.starts_with("Functions")).collect();
+    let wanted = [
+        ("functions_2", "Functions of bbbbbbbb"),
+        ("functions_3", "Functions of cccccccc"),
+        ("functions", "Functions of aaaaaaaa"),
+    ];
+    assert_eq!(functions, wanted);
+}

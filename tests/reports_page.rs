@@ -10,6 +10,7 @@ use support::{all_files, own_dir};
 use tracedrop::analysis::{ANALYSES, CONCLUSIONS, Query};
 use tracedrop::engine::{Session, Shown};
 use tracedrop::export::event_tables;
+use tracedrop::report::view::{TableQuery, row_order};
 use tracedrop::report::{Block, Report};
 
 /// Larger files add no tables that smaller ones lack.
@@ -35,7 +36,18 @@ fn reports_of(path: &Path) -> Option<Vec<Report>> {
     let mut session = Session::new(name, bytes.len() as u64, None, Query::default());
     session.feed(&bytes);
     session.finish().ok()?;
-    Some(session.reports().to_vec())
+    let reports = session.reports().to_vec();
+    reports.iter().for_each(|report| check_order(name, report));
+    Some(reports)
+}
+
+/// A table that is marked as sorted is: the mark sorts nothing itself.
+fn check_order(file: &str, report: &Report) {
+    for table in report.tables() {
+        let query = TableQuery { sort: table.sort, ..TableQuery::default() };
+        let order = row_order(table, &query).unwrap();
+        assert!(order.is_sorted(), "{file}: {} {}: {order:?}", report.id, table.id);
+    }
 }
 
 /// The id without the number that tables after the first of their kind carry.

@@ -20,12 +20,14 @@ use tracedrop::timeline::answers::{
     BoxName, COUNTER, ColorBy, Found, LIT, N_COLORS, Picture, Place, RowName, TimelineAnswer, TimelineAsk,
 };
 use tracedrop::timeline::colors::Groups;
+use tracedrop::timeline::load::load_of;
 use tracedrop::timeline::tracks::Content;
 use tracedrop::timeline::{
     BoxTable, Pixel, RowLine, SliceBoxes, Timeline, TimelineIndex, Viewport, Window, of_run, read_all_boxes,
     read_by_groups,
 };
 use tracedrop::trace::labels::shown;
+use tracedrop::trace::tracks::{TrackId, TrackKind};
 use tracedrop::trace::{Run, Trace};
 
 /// All traces with slices below 3 MB.
@@ -86,8 +88,12 @@ fn check_rows(name: &str, trace: &Trace, index: &TimelineIndex) {
         assert!(!order.is_empty() && order.is_sorted(), "{name}");
         for id in &order {
             assert!(seen.insert(*id));
-            assert_eq!(trace.slices.track[*id as usize].0, row.track);
-            assert_eq!(trace.slices.depth.get(*id as usize), row.depth);
+            let (track, depth) = (trace.slices.track[*id as usize], trace.slices.depth.get(*id as usize));
+            let is_beside = trace.tracks.kind[track.0 as usize] == TrackKind::ThreadOverflow;
+            // Slices that overlap others of their thread are among those if some contain them.
+            assert!(is_beside || track.0 == row.track, "{name}");
+            assert_eq!(depth, row.depth, "{name}");
+            assert_eq!(trace.tracks.place(track), trace.tracks.place(TrackId(row.track)), "{name}");
         }
         for pair in order.windows(2) {
             assert!(boxes.end(pair[0] as usize) <= boxes.start(pair[1] as usize), "{name}: no overlap");
@@ -326,6 +332,59 @@ fn answers_equal_a_plain_loop() {
             assert_eq!((found.n, at.unwrap().id), (hits.len() as u64, *hit), "{file}: {text}");
         }
     }
+}
+
+/// PyTorch's steps start in the call that starts them, and end long after it: `step` and `enter` of the profiler are around the
+/// start of `ProfilerStep` only. So it is below `run`, which contains it, and its own calls are below it, not below all others.
+/// What nothing contains (`late`) is below everything.
+#[test]
+fn steps_that_overlap_the_call_that_starts_them_are_below_what_contains_them() {
+    let events = [
+        ("run", 0, 100),
+        ("step", 10, 20),
+        ("enter", 12, 16),
+        ("ProfilerStep", 20, 70),
+        ("forward", 40, 40),
+        ("matmul", 50, 10),
+        ("late", 85, 30),
+        ("copy", 95, 10),
+    ];
+    let event = |(name, ts, dur): &(&str, u32, u32)| {
+        format!(r#"{{"ph":"X","pid":1,"tid":1,"name":"{name}","ts":{ts},"dur":{dur}}}"#)
+    };
+    let text = format!("[{}]", events.iter().map(event).collect::<Vec<_>>().join(","));
+    let run = Run::single(import("steps.json", text.as_bytes(), None).unwrap());
+    let timeline = of_run(&run).unwrap();
+    assert_eq!(timeline.tracks.len(), 1);
+    let Content::Rows { part, rows } = &timeline.tracks[0].content else { panic!() };
+    let (part, trace) = (&timeline.parts[*part], &run.traces[0]);
+    let names = |row: &usize| {
+        let ids = part.index.row(*row).numbers.iter_from(0);
+        ids.map(|id| trace.strings.get(part.name(trace, id as usize))).collect::<Vec<_>>().join(" ")
+    };
+    let shown: Vec<String> = rows.iter().map(names).collect();
+    assert_eq!(shown, ["run", "step", "ProfilerStep", "enter forward", "matmul", "late", "copy"]);
+}
+
+/// Two GPUs: one works all the time, the other half of it, in an annotation that lasts as long as the first one works.
+#[test]
+fn gpus_are_as_busy_as_their_kernels_and_the_strip_is_their_mean() {
+    let events = [("k", "kernel", 0, 100), ("step", "gpu_user_annotation", 1, 100), ("k", "kernel", 1, 50)];
+    let event = |(name, category, pid, dur): &(&str, &str, u32, u32)| {
+        format!(r#"{{"ph":"X","pid":{pid},"tid":7,"name":"{name}","cat":"{category}","ts":0,"dur":{dur}}}"#)
+    };
+    let text = format!("[{}]", events.iter().map(event).collect::<Vec<_>>().join(","));
+    let run = Run::single(import("two.json", text.as_bytes(), None).unwrap());
+    let timeline = of_run(&run).unwrap();
+    let tracks: Vec<(bool, f64)> =
+        timeline.tracks.iter().map(|it| (it.view.is_device, it.view.busy)).collect();
+    assert_eq!(tracks, [(true, 1.0), (true, 0.5)]);
+    let shares = load_of(&run).unwrap().shares;
+    let (first, second) = shares.split_at(shares.len() / 2);
+    assert!(
+        first.iter().all(|share| *share == 1.0) && second.iter().all(|share| *share == 0.5),
+        "{shares:?}"
+    );
 }
 
 /// Bursts of slices with gaps and lengths of all sizes, on one thread.

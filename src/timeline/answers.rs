@@ -119,20 +119,27 @@ impl Tracks {
     }
 }
 
+impl TrackView {
+    /// Number of its events; values of a counter are none.
+    pub fn n_events(&self) -> u64 {
+        if self.sort == TrackSort::Counter { 0 } else { self.n_boxes }
+    }
+}
+
 /// How busy a run was over time.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Load {
     pub sort: LoadSort,
     /// Nanoseconds from the first time to the last one.
     pub span_ns: u64,
-    /// Busy share of each of equal stretches of time, from 0 to 1; of several traces the mean.
+    /// Busy share of each of equal stretches of time, from 0 to 1; of several GPUs or traces the mean.
     pub shares: Vec<f32>,
 }
 
 /// What was busy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum LoadSort {
-    /// Any kernel, copy or fill.
+    /// Kernels, copies and fills; of several GPUs the mean.
     Gpu,
     /// Forward passes.
     Calls,
@@ -333,6 +340,7 @@ pub struct Lengths {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Named {
     pub n: u64,
+    /// Nanoseconds; of calls of sampled stacks, those in none of the others.
     pub total_ns: u64,
     pub lengths: Lengths,
     /// The longest ones, the longest first.

@@ -1,8 +1,14 @@
 //! Tables of boxes: anything with a start, a length and a name.
 
+use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::trace::Trace;
 use crate::trace::slices::SliceId;
+use crate::trace::tracks::{ThreadId, TrackKind};
+
+/// Tracks of a thread that are shown among the boxes of its own one. Further ones are below: many slices that overlap are no
+/// single stack, and would tear that of the thread apart.
+const MAX_BESIDE: usize = 4;
 
 /// Boxes by number, sorted by start.
 pub trait BoxTable: Copy {
@@ -28,8 +34,14 @@ pub trait BoxTable: Copy {
     /// Number of its track.
     fn track(&self, id: usize) -> u32;
 
-    /// Number of boxes of its track around it.
+    /// Number of boxes around it, of its track and of the one that it is beside.
     fn depth(&self, id: usize) -> u32;
+
+    /// Tracks of boxes that overlap those of another track without nesting, and that track. Where its boxes contain all of them,
+    /// they are on its rows, each below what contains it.
+    fn tracks_beside(&self) -> Vec<(u32, u32)> {
+        Vec::new()
+    }
 
     /// Nanoseconds on the trace's clock.
     fn end(&self, id: usize) -> i64 {
@@ -83,6 +95,27 @@ impl BoxTable for SliceBoxes<'_> {
     #[inline]
     fn depth(&self, id: usize) -> u32 {
         self.trace.slices.depth.get(id)
+    }
+
+    fn tracks_beside(&self) -> Vec<(u32, u32)> {
+        let tracks = &self.trace.tracks;
+        let of_kind = |kind: TrackKind| {
+            let all = tracks.kind.iter().zip(&tracks.thread).zip(0_u32..);
+            all.filter_map(move |((own, thread), track)| {
+                thread.filter(|_| *own == kind).map(|it| (it, track))
+            })
+        };
+        // By thread: its own track, and how many are beside it.
+        let mut own: HashMap<ThreadId, (u32, usize)> = HashMap::default();
+        for (thread, track) in of_kind(TrackKind::Thread) {
+            own.entry(thread).or_insert((track, 0));
+        }
+        let beside = of_kind(TrackKind::ThreadOverflow).filter_map(|(thread, track)| {
+            let (own_track, n) = own.get_mut(&thread)?;
+            *n += 1;
+            (*n <= MAX_BESIDE).then_some((track, *own_track))
+        });
+        beside.collect()
     }
 }
 

@@ -13,7 +13,7 @@ const PAUSE_EVERY: usize = 1 << 16;
 /// A row: boxes of one depth on one track; they never overlap.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Row {
-    /// Its track in the trace.
+    /// Its track in the trace; boxes of tracks beside it can be on its rows too, see [`BoxTable::tracks_beside`].
     pub track: u32,
     pub depth: u32,
     /// 0, or more where boxes of one depth overlap.
@@ -50,6 +50,8 @@ pub struct TimelineIndex {
 struct Places {
     /// By track: the place of depth 0.
     first: Vec<u32>,
+    /// By track: the one on whose rows its boxes are.
+    shown_on: Vec<u32>,
     /// By place: the row of its lane 0; `u32::MAX` where there is none.
     row: Vec<u32>,
     /// By place: rows of further lanes.
@@ -59,12 +61,25 @@ struct Places {
 impl Places {
     fn new(boxes: impl BoxTable) -> Places {
         let mut n_depths: Vec<u32> = Vec::new();
+        // By track: whether another box contains each of its boxes.
+        let mut are_inside: Vec<bool> = Vec::new();
         for id in 0..boxes.len() {
             let (track, depth) = (boxes.track(id) as usize, boxes.depth(id));
             if track >= n_depths.len() {
                 n_depths.resize(track + 1, 0);
+                are_inside.resize(track + 1, true);
             }
             n_depths[track] = n_depths[track].max(depth.saturating_add(1));
+            are_inside[track] &= depth > 0;
+        }
+        // What nothing contains would tear the stack beside it apart.
+        let mut shown_on: Vec<u32> = (0..n_depths.len() as u32).collect();
+        for (track, own_track) in boxes.tracks_beside() {
+            let (at, own) = (track as usize, own_track as usize);
+            if at.max(own) < n_depths.len() && are_inside[at] {
+                n_depths[own] = n_depths[own].max(std::mem::take(&mut n_depths[at]));
+                shown_on[at] = own_track;
+            }
         }
         // The sum is not above the number of boxes: a depth has all those above it.
         let mut first = Vec::with_capacity(n_depths.len());
@@ -73,7 +88,8 @@ impl Places {
             first.push(n as u32);
             n += depths as usize;
         }
-        Places { first, row: vec![u32::MAX; n], further: HashMap::default() }
+        let first = shown_on.iter().map(|track| first[*track as usize]).collect();
+        Places { first, shown_on, row: vec![u32::MAX; n], further: HashMap::default() }
     }
 
     #[inline]
@@ -124,7 +140,8 @@ impl<B: BoxTable> Assigner<B> {
     }
 
     fn add_row(&mut self, id: usize, lane: u32) -> usize {
-        let row = Row { track: self.boxes.track(id), depth: self.boxes.depth(id), lane };
+        let track = self.places.shown_on[self.boxes.track(id) as usize];
+        let row = Row { track, depth: self.boxes.depth(id), lane };
         self.drafts.push(Draft { row, n: 0, covered_ns: 0, last_start: i64::MIN, last_end: i64::MIN });
         self.drafts.len() - 1
     }

@@ -1,4 +1,4 @@
-//! How busy a run was over time: when GPUs worked, or without one, when the busiest thread did, or else when anything was recorded.
+//! How busy a run was over time: how many of its GPUs worked, or without one, when the busiest thread did, or else when anything was recorded.
 
 use super::answers::{DeviceBusy, Load, LoadSort};
 use super::boxes::{BoxTable, SliceBoxes};
@@ -8,6 +8,7 @@ use crate::trace::accesses::Wanted;
 use crate::trace::labels::process_label;
 use crate::trace::links::WORK_CATEGORIES;
 use crate::trace::slices::Class;
+use crate::trace::tracks::ProcessId;
 use crate::trace::{Run, Trace};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,23 +19,24 @@ const N_STRETCHES: usize = 512;
 /// The load of a run; `None` if nothing in it has a time. Needs no index.
 pub fn load_of(run: &Run) -> Option<Load> {
     let clock = Clock::of(run)?;
-    let of_all = |spans: fn(&Trace) -> Vec<(i64, i64)>| {
+    let of_all = |spans: fn(&Trace) -> Vec<Spans>| {
         let mut load = Stretches::new(clock.span_ns);
-        let mut n_traces = 0;
+        let mut n_parts = 0;
         for (trace, start) in run.traces.iter().zip(&clock.starts) {
-            let mut spans = spans(trace);
-            spans.sort_unstable();
-            n_traces += usize::from(!spans.is_empty());
-            let from_start = |ns: i64| ns.wrapping_sub(*start) as u64;
-            load.add_union(spans.into_iter().map(|(from, to)| (from_start(from), from_start(to))));
+            for mut spans in spans(trace).into_iter().filter(|spans| !spans.is_empty()) {
+                spans.sort_unstable();
+                n_parts += 1;
+                let from_start = |ns: i64| ns.wrapping_sub(*start) as u64;
+                load.add_union(spans.into_iter().map(|(from, to)| (from_start(from), from_start(to))));
+            }
         }
-        (!load.is_empty()).then(|| load.shares(n_traces))
+        (!load.is_empty()).then(|| load.shares(n_parts))
     };
     let of_sort = |sort: LoadSort| {
         let shares = match sort {
             LoadSort::Gpu => of_all(gpu_work),
-            LoadSort::Calls => of_all(calls),
-            LoadSort::Thread => of_all(busiest_thread),
+            LoadSort::Calls => of_all(|trace| vec![calls(trace)]),
+            LoadSort::Thread => of_all(|trace| vec![busiest_thread(trace)]),
             LoadSort::Events => density(run, &clock),
         };
         Some((sort, shares?))
@@ -60,18 +62,29 @@ fn density(run: &Run, clock: &Clock) -> Option<Vec<f32>> {
     n.shares_of_largest()
 }
 
-/// Start and end of kernels, copies and fills, on the trace's clock.
-fn gpu_work(trace: &Trace) -> Vec<(i64, i64)> {
+/// Starts and ends on the trace's clock.
+type Spans = Vec<(i64, i64)>;
+
+/// Kernels, copies and fills of each device that has any.
+fn gpu_work(trace: &Trace) -> Vec<Spans> {
+    let mut by_process: BTreeMap<Option<ProcessId>, Spans> = BTreeMap::new();
+    let mut add = |process, span| by_process.entry(process).or_default().push(span);
     if let Some(aggregated) = &trace.aggregated {
         let work = &aggregated.work;
-        return work.start.iter().copied().zip(work.end.iter().copied()).collect();
+        let spans = work.start.iter().copied().zip(work.end.iter().copied());
+        work.process.iter().zip(spans).for_each(|(process, span)| add(Some(*process), span));
+    } else {
+        let boxes = SliceBoxes::new(trace);
+        for slice in work_slices(trace) {
+            let process = trace.tracks.process_of(trace.slices.track[slice], &trace.threads);
+            add(process, (boxes.start(slice), boxes.end(slice)));
+        }
     }
-    let boxes = SliceBoxes::new(trace);
-    work_slices(trace).map(|slice| (boxes.start(slice), boxes.end(slice))).collect()
+    by_process.into_values().collect()
 }
 
 /// Slices that are kernels, copies or fills.
-fn work_slices(trace: &Trace) -> impl Iterator<Item = usize> {
+pub(super) fn work_slices(trace: &Trace) -> impl Iterator<Item = usize> {
     let is_work: Vec<bool> = trace.strings.all().map(|text| WORK_CATEGORIES.contains(&text)).collect();
     let of_work = trace.slices.category.iter().enumerate();
     let of_work = of_work.filter(move |(_, id)| is_work.get(id.0 as usize).copied().unwrap_or(false));
@@ -115,13 +128,13 @@ pub fn devices_in(run: &Run, starts: &[i64], range: Range<u64>) -> Vec<DeviceBus
 }
 
 /// Forward passes.
-fn calls(trace: &Trace) -> Vec<(i64, i64)> {
+fn calls(trace: &Trace) -> Spans {
     (0..trace.scoring_calls.len()).filter_map(|row| trace.scoring_calls.span_of(row)).collect()
 }
 
 /// Outermost slices of the thread that has the most time in them, without points in time; without slices, when a stack profile has
 /// a stack.
-fn busiest_thread(trace: &Trace) -> Vec<(i64, i64)> {
+fn busiest_thread(trace: &Trace) -> Spans {
     let slices = &trace.slices;
     if slices.is_empty() {
         return sampled::busiest_of_profiles(trace);
@@ -187,8 +200,9 @@ impl Stretches {
         (largest > 0.0).then(|| self.ns.iter().map(|n| (n / largest) as f32).collect())
     }
 
-    fn shares(self, n_traces: usize) -> Vec<f32> {
-        let whole = self.stretch_ns * n_traces.max(1) as f64;
+    /// Of the mean of `n_parts` devices, threads or traces.
+    fn shares(self, n_parts: usize) -> Vec<f32> {
+        let whole = self.stretch_ns * n_parts.max(1) as f64;
         self.ns.into_iter().map(|ns| (ns / whole).clamp(0.0, 1.0) as f32).collect()
     }
 }

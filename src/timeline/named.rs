@@ -1,6 +1,7 @@
 //! All boxes that a search finds, looked at together.
 
 use super::answers::{BoxLink, BoxName, Lengths, Named};
+use super::boxes::Boxes;
 use super::search::Matches;
 use super::tracks::{Part, Timeline};
 use crate::base::hash::HashMap;
@@ -54,11 +55,13 @@ struct Sums {
 }
 
 impl Sums {
-    fn add(&mut self, ns: u64, of: BoxName) {
+    fn add(&mut self, ns: u64, is_in_total: bool, of: BoxName) {
         self.min_ns = if self.n == 0 { ns } else { self.min_ns.min(ns) };
         self.max_ns = self.max_ns.max(ns);
         self.n += 1;
-        self.total_ns = self.total_ns.saturating_add(ns);
+        if is_in_total {
+            self.total_ns = self.total_ns.saturating_add(ns);
+        }
         if self.longest.len() < MAX_LISTED || self.longest.last().is_some_and(|(shortest, _)| ns > *shortest)
         {
             let at = self.longest.partition_point(|(longer, _)| *longer >= ns);
@@ -75,6 +78,17 @@ fn around(part: &Part, trace: &Trace, id: usize) -> Option<StringId> {
     Some(part.name(trace, parent.0 as usize))
 }
 
+/// Whether a call of a sampled stack is in none of those before it. Their table counts recursion once, other than that of slices.
+/// `covered_to` is the end of the last outermost one, by track.
+fn is_outermost(boxes: &Boxes, id: usize, covered_to: &mut HashMap<u32, i64>) -> bool {
+    let covered_to = covered_to.entry(boxes.track[id]).or_insert(i64::MIN);
+    let is_outermost = boxes.start[id] >= *covered_to;
+    if is_outermost {
+        *covered_to = boxes.start[id].saturating_add(boxes.length[id]);
+    }
+    is_outermost
+}
+
 impl Timeline {
     /// What the boxes that `text` finds have in common; `None` if it finds none.
     pub(super) fn named(&self, run: &Run, text: &str) -> Option<Named> {
@@ -86,9 +100,12 @@ impl Timeline {
         let mut callers: HashMap<String, u64> = HashMap::default();
         for (number, (part, matches)) in parts() {
             let trace = &run.traces[part.trace];
+            let mut covered_to: HashMap<u32, i64> = HashMap::default();
             let mut of_part: HashMap<StringId, u64> = HashMap::default();
             matches.for_each(part, trace, |id| {
-                sums.add(part.length(trace, id), BoxName { part: number as u32, id: id as u32 });
+                let of = BoxName { part: number as u32, id: id as u32 };
+                let is_outer = part.own.as_ref().is_none_or(|boxes| is_outermost(boxes, id, &mut covered_to));
+                sums.add(part.length(trace, id), is_outer, of);
                 if let Some(name) = around(part, trace, id) {
                     *of_part.entry(name).or_default() += 1;
                 }

@@ -13,6 +13,7 @@ use super::answers::{TrackSort, TrackView};
 use super::arguments::LastArgumentSearch;
 use super::boxes::{BoxTable, Boxes, SliceBoxes};
 use super::index::TimelineIndex;
+use super::load::work_slices;
 use super::sampled::{self, SampledThread};
 use super::search::LastSearch;
 use crate::base::hash::{HashMap, HashSet};
@@ -157,6 +158,7 @@ impl Timeline {
             });
             rows_of[place].1.push(row);
         }
+        let work_ns = work_ns(trace);
         let mut tracks: Vec<(Option<ProcessId>, Order, Track)> = Vec::new();
         let mut with_devices: HashSet<Option<ProcessId>> = HashSet::default();
         for (number_in_file, (shown, mut rows)) in rows_of.into_iter().enumerate() {
@@ -177,6 +179,11 @@ impl Timeline {
                 sort: shown.sort(trace),
                 is_device,
                 ..self.of_rows(&index, &rows)
+            };
+            let view = match work_ns.get(&shown) {
+                // Annotations around kernels are no work.
+                Some((_, ns)) if is_device => TrackView { busy: self.busy_share(*ns), ..view },
+                _ => view,
             };
             let busy = view.busy;
             if is_device {
@@ -241,9 +248,13 @@ impl Timeline {
             is_device: false,
             n_rows: rows.len() as u32,
             n_boxes: rows.iter().map(|row| u64::from(sums(row).n)).sum(),
-            busy: (busiest as f64 / self.busy_span_ns as f64).min(1.0),
+            busy: self.busy_share(busiest),
             max: 0.0,
         }
+    }
+
+    fn busy_share(&self, ns: u64) -> f64 {
+        (ns as f64 / self.busy_span_ns as f64).min(1.0)
     }
 
     fn add_part(&mut self, trace: usize, own: Option<Boxes>, index: TimelineIndex, tracks: Vec<Track>) {
@@ -432,6 +443,19 @@ fn group_of(trace: &Trace, process: Option<ProcessId>, file: Option<&str>) -> St
         (Some(file), _) => file.to_string(),
         (None, process) => process.unwrap_or_default(),
     }
+}
+
+/// By what is shown as one track: time at which the last kernel, copy or fill ends, and nanoseconds in which there is any.
+fn work_ns(trace: &Trace) -> HashMap<Shown, (i64, u64)> {
+    let boxes = SliceBoxes::new(trace);
+    let mut by_track: HashMap<Shown, (i64, u64)> = HashMap::default();
+    for slice in work_slices(trace) {
+        let (start, end) = (boxes.start(slice), boxes.end(slice));
+        let (covered_to, ns) = by_track.entry(Shown::of(trace, boxes.track(slice))).or_insert((i64::MIN, 0));
+        *ns = ns.saturating_add(end.saturating_sub(start.max(*covered_to)).max(0) as u64);
+        *covered_to = end.max(*covered_to);
+    }
+    by_track
 }
 
 /// Length of the longest part, if all traces are parts of others.

@@ -21,7 +21,7 @@ async function openFlame(page, file) {
 
 pageTest('a search counts each stack once, a click shows a box in full width, and Back undoes it', async (page) => {
   await openFlame(page, sample('gpu-serving.json'));
-  assert.equal(await summary(page).textContent(), '21.39 ms, 24.9% in nvjet_tst_64x8_64x16_4x1_v_bz_TNT itself.');
+  assert.equal(await summary(page).textContent(), '21.39 ms in total; 24.9% self in nvjet_tst_64x8_64x16_4x1_v_bz_TNT.');
   await page.getByRole('searchbox', { name: 'Find functions' }).fill('aten::mm');
   await page.getByText(/^Found: \d.* ms, \d/).waitFor();
   await page.getByRole('searchbox', { name: 'Find functions' }).fill('/(/');

@@ -242,6 +242,10 @@ fn calls_last_while_samples_have_them() {
     let TimelineAnswer::Stretch(stretch) = timeline.answer(&run, &ask) else { panic!() };
     let own = |name: &str| stretch.names.iter().find(|sums| sums.name == name).unwrap().self_ns;
     assert_eq!((own("a"), own("b"), own("c")), (3_000_000, 2_000_000, 2_000_000));
+    // Both calls of `a`: 5 ms and 1 ms.
+    let ask = TimelineAsk::Named { text: "\"a\"".to_string() };
+    let TimelineAnswer::Named(Some(named)) = timeline.answer(&run, &ask) else { panic!() };
+    assert_eq!((named.n, named.total_ns), (2, 6_000_000));
     let load = load_of(&run).unwrap();
     assert_eq!((load.sort, load.span_ns), (LoadSort::Thread, 30_000_000));
 }

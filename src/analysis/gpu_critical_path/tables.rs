@@ -125,7 +125,7 @@ pub fn names(named: &NamedTrace<'_, '_>, path: &CriticalPath) -> Table {
     let n_left_out = cut(&mut rows);
     let table = Table::new(
         named.id("critical_names"),
-        named.title("By kernel"),
+        named.title("By name"),
         vec![
             Column::key("kind", "kind", Content::Plain, texts(rows.iter().map(|row| Some(row.0)))),
             Column::key("name", "name", Content::Symbol, texts(rows.iter().map(|row| Some(row.1)))),

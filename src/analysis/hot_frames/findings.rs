@@ -42,14 +42,14 @@ fn is_waiting((path, func): (Option<&str>, Option<&str>)) -> bool {
     WAITING.iter().any(|(of_file, functions)| *of_file == file && functions.contains(&func))
 }
 
-/// Findings of a profile; `None` if there are none. `table` is the id of the table of functions; `is_alone` says whether the headline
-/// is about this profile.
+/// Findings of a profile; `None` if there are none. `table` is the id of the table of functions; `of` names the profile among several, and
+/// is empty for one that is alone, which the headline is about.
 pub fn of(
     trace: &Trace,
     profile: &ProfileRun,
     functions: &[Total<FunctionKey>],
     table: &str,
-    is_alone: bool,
+    of: &str,
 ) -> Option<Findings> {
     let samples = profile.whole();
     if samples < MIN_SAMPLES {
@@ -95,7 +95,7 @@ pub fn of(
         let (id, is) = if rank == 0 { ("hottest-function", " is hottest") } else { ("hot-function", "") };
         let func = names(total).1.unwrap_or("");
         // The headline has the rest of this one.
-        if is_alone && functions.first().is_some_and(|first| first.key == total.key) {
+        if of.is_empty() && functions.first().is_some_and(|first| first.key == total.key) {
             found.extend(finding(id, total.self_samples, HOTTEST, func, &|share| {
                 format!("{quoted}{place}: {share} of samples are in the function itself.")
             }));
@@ -138,6 +138,6 @@ pub fn of(
     let has_imports = found.len() > n_without_imports;
     sort::by(&mut found, |a, b| b.share.unwrap_or(0.0).total_cmp(&a.share.unwrap_or(0.0)));
     let overlap = if has_imports { " Imports can overlap the other findings." } else { "" };
-    let caption = format!("Percentages of all samples{}.{overlap}", sampled(profile));
+    let caption = format!("Percentages of all samples{}{of}.{overlap}", sampled(profile));
     worth_saying([Findings { caption, ..consumers_of_samples(found) }]).pop()
 }

@@ -9,12 +9,14 @@ pub mod totals;
 
 use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::analysis::several::numbered;
+use crate::base::sort;
 use crate::base::strings::{StringId, StringTable};
 use crate::base::units::{Unit, counted, format_ratio, group_digits};
 use crate::report::{Cells, Column, Content, Facts, Report, Table, TextCells};
 use crate::trace::Trace;
 use crate::trace::profiles::ProfileRun;
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use totals::{FunctionKey, Total};
 
 pub const INFO: AnalysisInfo = AnalysisInfo {
@@ -43,9 +45,19 @@ fn report(context: &Context<'_>) -> Report {
     // Both the summary and a table use the functions.
     let functions: Vec<_> =
         all.iter().take(MAX_DETAILED_RUNS).map(|(_, profile)| totals::functions(profile)).collect();
-    report.summary = match (&all[..], &functions[..]) {
-        ([(trace, profile)], [functions]) => headline(trace, profile, functions),
-        _ => format!("{} profiles.", group_digits(all.len() as i128)),
+    // The largest leads, numbered by its place in the file.
+    let mut by_size: Vec<usize> = (0..functions.len()).collect();
+    sort::by_key(&mut by_size, |number| Reverse(all[*number].1.samples()));
+    let largest = by_size.first().map(|number| (all[*number], &functions[*number]));
+    report.summary = match largest {
+        Some(((trace, profile), functions)) if all.len() == 1 => headline(trace, profile, functions),
+        Some(((trace, profile), functions)) => format!(
+            "{} profiles. In the largest, {}: {}",
+            group_digits(all.len() as i128),
+            short_id(profile),
+            headline(trace, profile, functions)
+        ),
+        None => "No profiles.".to_string(),
     };
     // What the file cannot show, before what it does.
     report.info(
@@ -62,7 +74,8 @@ fn report(context: &Context<'_>) -> Report {
     if all.len() > 1 {
         report.table(runs_table(&all));
     }
-    for (number, ((trace, profile), functions)) in all.iter().zip(&functions).enumerate() {
+    for number in by_size {
+        let ((trace, profile), functions) = (all[number], &functions[number]);
         let of = if all.len() > 1 { format!(" of {}", short_id(profile)) } else { String::new() };
         run_blocks(&mut report, trace, profile, functions, (number, &of));
     }
@@ -192,7 +205,7 @@ fn run_blocks(
     let n_files = files.iter().filter(|total| total.key != none).count();
     let id = |name| numbered(name, number);
     // With several profiles, each profile's findings precede its own tables.
-    if let Some(findings) = findings::of(trace, profile, functions, &id(FUNCTIONS.id), of.is_empty()) {
+    if let Some(findings) = findings::of(trace, profile, functions, &id(FUNCTIONS.id), of) {
         report.findings(findings);
     }
     report.facts(facts(profile, n_functions, n_files));

@@ -4,6 +4,7 @@ use super::clock::Clock;
 use super::tables::Source;
 use super::trust;
 use crate::analysis::timeline::texts;
+use crate::base::sort;
 use crate::base::units::{Unit, counted, format_float, format_ratio};
 use crate::memory::Kind;
 use crate::memory::kept::Kept;
@@ -118,11 +119,12 @@ fn reason(thresholds: &Thresholds, row: &KindSummary, clock: Clock) -> String {
 
 /// Summary table with one row per kind.
 pub fn table(source: &Source<'_, '_>, thresholds: &Thresholds) -> Table {
-    let rows = source.kinds;
+    let mut rows: Vec<&KindSummary> = source.kinds.iter().collect();
+    sort::by_key(&mut rows, |row| std::cmp::Reverse(row.total_pages));
     let all: u64 = source.view.coverage.n_rows.max(1);
-    let share = |row: &KindSummary| Some(row.n_accesses as f64 / all as f64);
+    let share = |row: &&KindSummary| Some(row.n_accesses as f64 / all as f64);
     let clock = trust::clock_of(source.view);
-    let kept = |row: &KindSummary| Some(row.retention_p50_s).filter(|s| clock.can_tell(ns_of(*s)));
+    let kept = |row: &&KindSummary| Some(row.retention_p50_s).filter(|s| clock.can_tell(ns_of(*s)));
     let reason = |row: &KindSummary| reason(thresholds, row, clock);
     let mut caption = "MRM (managed-retention memory) keeps data for a limited time. It suits data that is written once and kept \
                        long."
@@ -167,7 +169,7 @@ pub fn table(source: &Source<'_, '_>, thresholds: &Thresholds) -> Table {
                 "ratio",
                 "reads per write",
                 Unit::Plain,
-                rows.iter().map(reads_per_write).collect(),
+                rows.iter().map(|row| reads_per_write(row)).collect(),
             )
             .hint("over all accesses of the kind; empty without writes")
             .by_row(),

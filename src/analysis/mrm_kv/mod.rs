@@ -82,6 +82,7 @@ fn add_trace(view: &LabelledTrace<'_>, sums: &Sums, clock: Clock, report: &mut R
         .push("lives", "Block lifetimes", sums.n_lives as u64, Unit::Count)
         .hint("a store after a read starts a new one");
     facts.push("evicted", "Overwritten", sums.n_evicted, Unit::Count);
+    facts.push("written", "Store in trace", sums.kept.n as u64, Unit::Count);
     facts.push("unwritten", "No store in trace", sums.n_unwritten, Unit::Count);
     facts
         .push("never_read", "Never read", sums.kept.never_read(), Unit::Ratio)

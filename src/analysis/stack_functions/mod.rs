@@ -406,8 +406,8 @@ fn facts(weight: &Weight<'_>, tree: &CallTree, measure: &Measure, n_threads: usi
         measure.unit == Unit::Samples && measure.value(sums.total) == Value::Integer(sums.n_samples as i64);
     if !is_count_of_records {
         facts
-            .push("samples", "Samples", sums.n_samples, Unit::Count)
-            .hint("records in the file; a record can stand for many samples");
+            .push("samples", "Sample records", sums.n_samples, Unit::Count)
+            .hint("a record can stand for many samples");
     }
     if sums.n_no_stack > 0 {
         facts.push("no_stack", "Samples without a stack", sums.n_no_stack, Unit::Count);
@@ -422,7 +422,7 @@ fn facts(weight: &Weight<'_>, tree: &CallTree, measure: &Measure, n_threads: usi
         .hint("code locations; a function can have several");
     facts
         .push("stacks", "Stacks", tree.len() as u64, Unit::Count)
-        .hint("distinct paths of functions from the root, including those that pass on");
+        .hint("distinct call paths from the root, also those without self weight");
     facts.push("max_depth", "Deepest stack", u64::from(tree.max_depth), Unit::Count).hint("in frames");
     if weight.trace.part.is_some() && weight.has_untimed_samples() {
         facts

@@ -54,7 +54,7 @@ pub async fn in_steps(run: &Rc<Run>, query: &Query) -> Option<Report> {
 
 fn report(run: &Run, timeline: &Timeline) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
-    let n_events: u64 = timeline.tracks.iter().map(|track| track.view.n_boxes).sum();
+    let n_events: u64 = timeline.tracks.iter().map(|track| track.view.n_events()).sum();
     report.summary = format!(
         "{} in {} over {}.",
         counted(n_events, "event", "events"),

@@ -3,7 +3,7 @@
 use super::FormatList;
 use crate::app::state::{Phase, Tab, app};
 use crate::app::widgets::{Icon, Shape, prose};
-use crate::app::words::words;
+use crate::app::words::{sentence, words};
 use leptos::prelude::*;
 use tracedrop::engine::protocol::{Failure, FileProgress};
 
@@ -41,7 +41,7 @@ fn problem_of(tab: Tab, phase: &Phase, file: Option<&FileProgress>) -> Option<Pr
                 // The list is right below.
                 hint: match formats && hint.contains(LISTS_FORMATS) {
                     true => words.formats_below.to_string(),
-                    false => hint.clone(),
+                    false => sentence(hint),
                 },
                 code: code.clone(),
                 again: false,

@@ -76,7 +76,7 @@ pub const ENGLISH: FlameWords = FlameWords {
     summary: |all, most| match most {
         Some((name, share)) => {
             format!(
-                "{all}, {} in {} itself.",
+                "{all} in total; {} self in {}.",
                 format_ratio(share),
                 text::shortened(&name, text::IN_A_SENTENCE)
             )

@@ -134,7 +134,7 @@ fn not_in_it(left_out: &[String]) -> String {
 }
 
 /// Sentence from a message of the library, which starts in lower case and has no final period.
-fn sentence(message: &str) -> String {
+pub fn sentence(message: &str) -> String {
     let mut chars = message.chars();
     match chars.next() {
         Some(first) => format!("{}{}.", first.to_uppercase(), chars.as_str().trim_end_matches('.')),

@@ -285,11 +285,13 @@ pub const ENGLISH: TimelineWords = TimelineWords {
     add_note: "Add a note",
     from: "Launched by",
     to: "Launched",
-    parents: "Inside",
-    children: "Contains",
+    parents: "All parents",
+    children: "Children",
     and_more: |n| format!("and {} more", number(n)),
     row: "Selected row",
-    of_row: |n, ns| format!("{}, {} in total", counted(n, "event", "events"), format_ns(ns as i64)),
+    of_row: |n, ns| {
+        format!("{} of this name, {} in total", counted(n, "event", "events"), format_ns(ns as i64))
+    },
     lengths: |n, min, max, is_log| {
         let scale = if is_log { ", logarithmic" } else { "" };
         let (min, max) = (format_ns(min as i64), format_ns(max as i64));
@@ -297,7 +299,7 @@ pub const ENGLISH: TimelineWords = TimelineWords {
     },
     longest: "Longest",
     longest_of_row: "The longest event",
-    callers: "Directly inside",
+    callers: "Parents",
     stretch: |ns, n| format!("{} selected, {}", format_ns(ns as i64), counted(n, "event", "events")),
     device_busy: |name, busy_ns, rest_ns| {
         format!(

@@ -513,7 +513,7 @@ fn operation_line(row: &Row) -> Line {
                     name if name.starts_with("Memset") => ("fill", "fills"),
                     _ => ("kernel", "kernels"),
                 };
-                format!("{} {}, was {}", count(b), if b == 1.0 { one } else { many }, count(a))
+                format!("{} {} {per}, was {}", count(b), if b == 1.0 { one } else { many }, count(a))
             };
             format!("{counts}, {}", each(mean(0), mean(1)))
         }

@@ -61,6 +61,10 @@ pub(super) fn drawn_lines(lines: &Lines, width: f64) -> Scene {
             }
             corners.push((x, y));
         }
+        // All durations are below the end of the axis, a power of ten: their share stays what it is at the longest.
+        if let Some((_, last)) = corners.last().copied().filter(|_| is_log) {
+            corners.push((GUTTER + plot, last));
+        }
         // A filled area would suggest that the axis starts at 0.
         let base = (lines.lines.len() == 1 && !begins_high).then_some(base);
         scene.marks.push(Mark::Path { corners, tone: line.tone, base });

@@ -299,6 +299,22 @@ mod tests {
     }
 
     #[test]
+    fn shares_of_durations_stay_as_they_are_at_the_longest() {
+        let points = vec![(2_000, 0.5), (30_000, 1.0)];
+        let line = Line { name: "l".into(), tone: Tone::Other(0), points };
+        let lines = Plot::Lines(Lines::new(vec![line], Unit::Ratio, Over::Duration));
+        let marks = layout(&chart(lines), 600.0).marks;
+        let path = marks.iter().find_map(|mark| match mark {
+            Mark::Path { corners, .. } => Some(corners.as_slice()),
+            _ => None,
+        });
+        let Some([.., longest, end]) = path else { panic!("{path:?}") };
+        // 30 µs, on an axis that ends at 100 µs.
+        assert!(longest.0 < end.0 && (end.0 - (600.0 - RIGHT)).abs() < 1e-9, "{path:?}");
+        assert_eq!(longest.1, end.1);
+    }
+
+    #[test]
     fn cells_say_what_they_hold() {
         let grids = vec![vec![vec![9.0, 0.0], vec![1.0, 0.0]], vec![vec![1.0, 0.0], vec![1.0, 1000.0]]];
         let scene = layout(&chart(heat(vec!["a".into(), "b".into()], grids, 100)), 600.0);

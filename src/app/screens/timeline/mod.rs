@@ -100,7 +100,7 @@ pub fn TimelineScreen(tab: Tab) -> impl IntoView {
             <div>
                 <h2 tabindex="-1">{words().title}</h2>
                 <p class="report-summary">{move || state.tracks.with(|tracks| tracks.as_ref().map(|tracks| {
-                    (words().summary)(tracks.tracks.len(), tracks.tracks.iter().map(|track| track.n_boxes).sum(), tracks.span_ns)
+                    (words().summary)(tracks.tracks.len(), tracks.tracks.iter().map(TrackView::n_events).sum(), tracks.span_ns)
                 }))}</p>
             </div>
         </header>
