@@ -319,6 +319,9 @@ mod tests {
         let vector = Some(Spec { unit: Unit::Vector, precision: Precision::Bf16 });
         let add = Work::new(Kind::Elementwise, 1_000, Some(6_000), vector);
         assert_eq!(roofline(&add, v100, Some(1e6)).unwrap().bound, Bound::Memory);
+        // An empty product has nothing to do.
+        let empty = Work::new(Kind::Gemm, 0, Some(0), vector);
+        assert_eq!(roofline(&empty, v100, Some(1e6)), None);
         // Copies compute nothing: 900 bytes at 900 GB/s.
         let copy = Work { only_moves: true, ..Work::new(Kind::Elementwise, 225, Some(900), None) };
         let best = roofline(&copy, v100, Some(2.0)).unwrap();

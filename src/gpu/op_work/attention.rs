@@ -77,6 +77,9 @@ pub(super) fn work(op: &str, args: &OpArgs) -> Option<Work> {
         "aten::_flash_attention_forward" if args.shape(0).is_some_and(|q| q.len() == 3) => {
             return varlen(args, Varlen { q: 0, cu_seqlens: 3, max: 5, causal: 8, is_backward: false });
         }
+        "aten::_efficient_attention_forward" if args.shape(4).is_some_and(|lengths| lengths.len() == 1) => {
+            return varlen(args, Varlen { q: 0, cu_seqlens: 4, max: 6, causal: 9, is_backward: false });
+        }
         "EvoformerAttention" => return evoformer(args),
         _ => {}
     }
@@ -180,11 +183,21 @@ struct Varlen {
     is_backward: bool,
 }
 
-/// Sequences of different lengths, one after the other: Q, K and V are tokens, heads, size.
+/// Tokens, heads, size, with or without a batch of one around them.
+fn packed(shape: &[i64]) -> Option<&[i64]> {
+    let shape = match shape {
+        [1, packed @ ..] if packed.len() == 3 => packed,
+        _ => shape,
+    };
+    (shape.len() == 3).then_some(shape)
+}
+
+/// Sequences of different lengths, one after the other: Q, K and V are tokens, heads, size, in memory-efficient attention as a batch of
+/// one.
 /// The arguments contain the number of sequences and the longest length, so this is a lower bound: the longest one, and the
 /// remaining tokens in sequences of equal length (TraceLens). Bytes are those of all tokens.
 fn varlen(args: &OpArgs, form: Varlen) -> Option<Work> {
-    let [q, k, v] = [0, 1, 2].map(|i| args.shape(form.q + i).filter(|shape| shape.len() == 3));
+    let [q, k, v] = [0, 1, 2].map(|i| args.shape(form.q + i).and_then(packed));
     let (q, k, v) = (q?, k?, v?);
     if k[..2] != v[..2] || q[2] != k[2] {
         return None;
@@ -355,6 +368,12 @@ mod tests {
         };
         assert_eq!(of("aten::_flash_attention_forward", 1), 4 * 2 * 16 * 256 * 256 * 256 / 2);
         assert_eq!(of("flash_attn::_flash_attn_varlen_forward", 2), of("aten::_flash_attention_forward", 1));
+        let mut inputs: Vec<(&str, &[i64], &str)> = vec![(BF16, &[1, 1024, 16, 128], ""); 3];
+        inputs.extend([("", &[][..], ""), ("int", &[5], ""), ("int", &[5], "")]);
+        inputs.extend([("Scalar", &[][..], "256"), ("Scalar", &[], "256"), ("Scalar", &[], "0.")]);
+        inputs.push(("Scalar", &[], "1"));
+        let efficient = work("aten::_efficient_attention_forward", &test_args(&inputs)).unwrap();
+        assert_eq!(efficient.flops, of("aten::_flash_attention_forward", 1));
     }
 
     #[test]
