@@ -29,8 +29,7 @@ pub fn table(named: &NamedTrace<'_, '_>, has_work: &[bool]) -> Option<Table> {
     let caption = match gpu.n_of_unknown_step() {
         0 => "Steps without a recorded kernel or copy. Only their CPU time is known.".to_string(),
         n => format!(
-            "Steps that no kernel or copy is linked to. Only their CPU time is known. They may have launched some of the {} whose \
-             launch is unknown.",
+            "Steps that no kernel or copy is linked to. Only their CPU time is known. {} of unknown launch may be theirs.",
             counted(n, "kernel or copy", "kernels and copies")
         ),
     };
