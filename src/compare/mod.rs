@@ -416,15 +416,20 @@ fn scopes(pair: [Option<&Report>; 2], id: &str) -> Vec<(Option<String>, [bool; 2
     if n_of(0) <= 1 && n_of(1) <= 1 { vec![(None, [true; 2])] } else { scopes }
 }
 
-/// The tables of a kind in each file of a side that has their report: a file of another kind has not 0 of it.
+/// The tables of a kind in each file of a side that has their report or could have it: a file of another format has not 0 of it.
 fn in_each_file(side: &Digest, report: &str, id: &str, scope: Option<&str>) -> Repeats {
     let of_files: Vec<Vec<Cow<'_, Table>>> = if side.files.len() == 1 {
         vec![tables_on(side.report(report), id, scope)]
     } else if side.each.is_empty() {
         return Repeats::unknown(side.files.len());
     } else {
-        let files = side.each.iter().filter_map(|file| file.iter().find(|of_file| of_file.id == report));
-        files.map(|of_file| tables_on(Some(of_file), id, scope)).collect()
+        let format = |facts: &Facts| facts.facts.iter().find(|fact| fact.id == "format").cloned();
+        let formats = side.source.iter().map(format);
+        let files =
+            || side.each.iter().map(|file| file.iter().find(|of| of.id == report)).zip(formats.clone());
+        let with_it: Vec<_> = files().filter(|(of, _)| of.is_some()).map(|(_, format)| format).collect();
+        let files = files().filter(|(_, format)| with_it.contains(format));
+        files.map(|(of_file, _)| tables_on(of_file, id, scope)).collect()
     };
     Repeats::new(&of_files)
 }

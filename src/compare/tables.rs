@@ -1030,10 +1030,8 @@ mod tests {
             let text = |id, label, text: &str| {
                 Column::key(id, label, Content::Argument, [text].into_iter().collect())
             };
-            let number = |id, label, unit, value| Column {
-                key: true,
-                ..Column::counts(id, label, unit, [value].into_iter())
-            };
+            let number =
+                |id, label, unit, value| Column { key: true, ..Column::counts(id, label, unit, [value]) };
             let columns = vec![
                 text("collective", "collective", "allreduce"),
                 number("message", "message", Unit::Bytes, 4096),

@@ -76,52 +76,36 @@ fn main_id(snapshot: &Snapshot<'_>) -> &'static str {
 /// The only amount that is known without events.
 const AT_END: &str = "at_end";
 
+/// Columns of amounts: id, label and meaning of the bytes, and id and label of the allocations.
+const AMOUNTS: [[&str; 5]; 5] = [
+    ["at_peak", "at peak", "active at the peak of the device", "at_peak_n", "allocations at peak"],
+    [
+        "never_freed",
+        "never freed",
+        "allocated by an event and live at the end",
+        "never_freed_n",
+        "allocations never freed",
+    ],
+    [
+        "left_from_before",
+        "left from before",
+        "live before the first event and at the end",
+        "left_from_before_n",
+        "allocations left from before",
+    ],
+    [AT_END, "live at end", "live when the snapshot was taken", "at_end_n", "allocations live at end"],
+    ["allocated", "allocated in total", "by events", "allocated_n", "allocations"],
+];
+
 /// Columns of amounts; the first has bars. `get`: at the peak, never freed, left from before, and allocated.
 fn amounts<T>(snapshot: &Snapshot<'_>, rows: &[T], get: [Get<T>; 4]) -> Vec<Column> {
     let [at_peak, never_freed, left_from_before, allocated] = get;
     let at_end = |row: &T| never_freed(row).plus(left_from_before(row));
-    // Id, label and meaning of the bytes; id and label of the allocations.
-    type Texts = [&'static str; 5];
-    let all: [(Texts, &dyn Fn(&T) -> Amount); 5] = [
-        (
-            ["at_peak", "at peak", "active at the peak of the device", "at_peak_n", "allocations at peak"],
-            &at_peak,
-        ),
-        (
-            [
-                "never_freed",
-                "never freed",
-                "allocated by an event and live at the end",
-                "never_freed_n",
-                "allocations never freed",
-            ],
-            &never_freed,
-        ),
-        (
-            [
-                "left_from_before",
-                "left from before",
-                "live before the first event and at the end",
-                "left_from_before_n",
-                "allocations left from before",
-            ],
-            &left_from_before,
-        ),
-        (
-            [
-                AT_END,
-                "live at end",
-                "live when the snapshot was taken",
-                "at_end_n",
-                "allocations live at end",
-            ],
-            &at_end,
-        ),
-        (["allocated", "allocated in total", "by events", "allocated_n", "allocations"], &allocated),
-    ];
+    // In the order of AMOUNTS.
+    let gets: [&dyn Fn(&T) -> Amount; 5] = [&at_peak, &never_freed, &left_from_before, &at_end, &allocated];
     let has_events = snapshot.snapshot.has_events();
     let mut columns = Vec::new();
-    for ([id, label, hint, count, count_label], get) in all {
+    for ([id, label, hint, count, count_label], get) in AMOUNTS.into_iter().zip(gets) {
         if !(has_events || id == AT_END) {
             continue;
         }

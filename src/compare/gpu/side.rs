@@ -321,6 +321,7 @@ impl GpuSide {
         let rank = |gpu: &GpuTrace<'_>| gpu.facts.rank.or_else(|| rank_in_name(&gpu.trace.source.file_name));
         side.ranks = traces.iter().filter_map(|gpu| Some((rank(gpu)?, gpu.facts.world_size))).collect();
         sort::by(&mut side.ranks, Ord::cmp);
+        side.ranks.dedup();
         // The order of files says nothing.
         sort::by(&mut labels, Ord::cmp);
         side.gpus = labels.join(", ");

@@ -62,6 +62,7 @@ impl Row {
             (0, 0) => "= same",
             (_, 0) => "▽ only in A",
             (0, _) => "△ only in B",
+            _ if self.n == [0, 0] => "unknown",
             _ => verdict(&self.samples[0], &self.samples[1]).name(),
         }
     }
