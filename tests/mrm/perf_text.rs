@@ -158,6 +158,15 @@ fn addresses_of_instructions_are_doubted() {
         let said = format!("{:?}", reports(&trace, MemoryQuery::default()));
         assert_eq!(said.contains("look like instruction addresses"), is_doubted, "{name}");
     }
+    // Code without a symbol is no evidence of data: 60 cache misses in six functions, and one elsewhere.
+    let misses: String = (0..60)
+        .map(|at| format!("a 1 [000] 1.{at:06}: 10 cache-misses: 40{at:02}00 work{}+0x1 (/a)\n", at % 6))
+        .collect();
+    let misses = misses + "a 1 [000] 2.0: 10 cache-misses: 7f0012345678 [unknown] (/lib/c.so)\n";
+    let trace = import("misses", misses.as_bytes(), None).unwrap();
+    assert_eq!((trace.source.format, trace.accesses.len()), (INFO.id, 61));
+    let said = format!("{:?}", reports(&trace, MemoryQuery::default()));
+    assert!(said.contains("look like instruction addresses"), "{said}");
 }
 
 fn dump(result: Result<Trace, ImportError>) -> String {
