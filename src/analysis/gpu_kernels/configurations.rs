@@ -281,9 +281,9 @@ pub fn table(named: &NamedTrace<'_, '_>, total: i64) -> Option<Table> {
             ),
         ],
     )
-    .sorted_by("total", true)
     .caption(caption);
     let names = rows.iter().map(|row| trace.strings.get_opt(row.name));
     kernel_names::insert(&mut table.columns, 0, ("name", "name"), names);
-    Some(with_left_out(table, n_left_out))
+    // By place of the column, so after the names.
+    Some(with_left_out(table.sorted_by("total", true), n_left_out))
 }

@@ -105,10 +105,11 @@ pub fn pools(snapshot: &Snapshot<'_>, id: String, title: String) -> Table {
     let key = |segment: &Segment| (segment.device, pool_name(snapshot, segment), segment.stream);
     let mut segments: Vec<&Segment> = snapshot.snapshot.segments.iter().collect();
     sort::by_cached_key(&mut segments, |segment| key(segment));
-    let groups: Vec<&[&Segment]> = segments.chunk_by(|a, b| key(a) == key(b)).collect();
-    let sums: Vec<Fragmentation> =
-        groups.iter().map(|group| Fragmentation::of(group.iter().copied())).collect();
-    let firsts: Vec<&Segment> = groups.iter().map(|group| group[0]).collect();
+    let groups = segments.chunk_by(|a, b| key(a) == key(b));
+    let mut groups: Vec<(&Segment, Fragmentation)> =
+        groups.map(|group| (group[0], Fragmentation::of(group.iter().copied()))).collect();
+    sort::by_key(&mut groups, |(_, sum)| std::cmp::Reverse(sum.total));
+    let (firsts, sums): (Vec<&Segment>, Vec<Fragmentation>) = groups.into_iter().unzip();
     let mut all = vec![
         device_column(firsts.iter().map(|it| it.device as usize)),
         Column::key(

@@ -321,8 +321,9 @@ fn category_table(order: &[usize], sums: &SliceSums<'_>) -> Table {
             .hint(UNFINISHED_HINT),
         ],
     )
-    .if_empty("The trace has no slices.")
-    .sorted_by("self", true);
+    .if_empty("The trace has no slices.");
+    // Several classes are one below the other.
+    let table = if is_one_class { table.sorted_by("self", true) } else { table };
     with_left_out(table, n_left_out)
 }
 
