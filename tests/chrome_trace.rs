@@ -65,11 +65,6 @@ const DEVIATIONS: &[(&str, &[&str], &str)] = &[
     ("hand_ts_forms", &["slice_count", "slices"], "negative times are kept"),
     ("hta_event_sync", &["slices", "threads"], "negative ids are kept"),
     (
-        "speedscope_multiprocess",
-        &["slices", "threads"],
-        "thread 0 is not the thread of the process id beside it; Perfetto took them for one until google/perfetto#2278",
-    ),
-    (
         "speedscope_multi-thread-with-samples",
         &["slices", "threads"],
         "the name a file gives a thread wins over its \
@@ -355,8 +350,7 @@ fn dump(trace: &Trace, short: bool) -> Map<String, Value> {
             );
         }
     }
-    let are_stand_ins = trace.stand_ins();
-    for i in (0..trace.threads.len()).filter(|i| !are_stand_ins[*i]) {
+    for i in 0..trace.threads.len() {
         let (key, process) = (trace.threads.key[i], trace.processes.key[trace.threads.process[i].0 as usize]);
         threads.push(json!({
             "tid": key_value(key), "pid": key_value(process), "name": text_or_null(trace, trace.threads.name[i]),

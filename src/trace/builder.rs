@@ -144,23 +144,6 @@ impl TraceBuilder {
         id
     }
 
-    /// Gives thread 0 of a process the process id, as in Perfetto: it stands for the main thread, whose id that is. Not where the
-    /// process also has a thread of that id, as in traces of Rust's `tracing-chrome` (process 1, threads 0, 1, …) or of AMD GPUs
-    /// (threads are streams): Perfetto took these two for one until google/perfetto#2278. Nor where the process id is a text,
-    /// which names no thread.
-    pub fn take_zero_for_main(&mut self) {
-        for process in 0..self.trace.processes.len() {
-            let (process, main) = (ProcessId(process as u32), self.trace.processes.key[process]);
-            if !matches!(main, Key::Text(_))
-                && !self.thread_ids.contains_key(&(process, main))
-                && let Some(zero) = self.thread_ids.get(&(process, Key::Number(0))).copied()
-            {
-                self.trace.threads.key[zero.0 as usize] = main;
-                self.thread_ids.insert((process, main), zero);
-            }
-        }
-    }
-
     /// Reserves memory for the events of the whole file, after `read_bytes` of `file_bytes` were read. Growing step by step
     /// would copy every column repeatedly.
     pub fn reserve_for(&mut self, read_bytes: u64, file_bytes: u64) {

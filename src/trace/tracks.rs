@@ -30,13 +30,8 @@ pub struct TrackId(pub u32);
 pub enum Key {
     Number(i64),
     Text(StringId),
-    /// A number that [`Key::Number`] cannot represent, as written: beyond 64 bits, or with a fraction.
+    /// Digits of an integer that [`Key::Number`] cannot represent.
     Digits(StringId),
-}
-
-impl Key {
-    /// Of a thread without anything on it, for rows that need one: see [`super::Trace::stand_ins`].
-    pub const STAND_IN: Key = Key::Text(StringId::EMPTY);
 }
 
 /// Processes in order of first appearance.

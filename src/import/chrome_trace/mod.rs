@@ -66,7 +66,6 @@ impl Reader for ChromeReader {
 
     fn snapshot(&self, out: &mut TraceBuilder) {
         self.container.facts.apply(&self.container.rows.seen, &mut out.trace.source);
-        out.take_zero_for_main();
     }
 
     fn mergeable(&mut self) -> Option<&mut dyn Mergeable> {

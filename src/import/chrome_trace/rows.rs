@@ -399,9 +399,7 @@ impl Rows {
 
     #[inline]
     fn thread(&mut self, event: &RawEvent<'_>, out: &mut TraceBuilder) -> ThreadId {
-        if let (RawId::Int(pid), RawId::Int(tid)) = (event.pid, event.tid)
-            && !is_of_process(event)
-        {
+        if let (RawId::Int(pid), RawId::Int(tid)) = (event.pid, event.tid) {
             let hash = (pid as u64).wrapping_mul(31).wrapping_add(tid as u64);
             let slot = (hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & (THREAD_SLOTS - 1);
             if let Some((key, thread)) = self.threads[slot]
@@ -409,21 +407,20 @@ impl Rows {
             {
                 return thread;
             }
-            let thread = self.find_thread(event, out);
+            let thread = self.find_thread(event.pid, event.tid, out);
             self.threads[slot] = Some(((pid, tid), thread));
             return thread;
         }
-        self.find_thread(event, out)
+        self.find_thread(event.pid, event.tid, out)
     }
 
-    fn find_thread(&mut self, event: &RawEvent<'_>, out: &mut TraceBuilder) -> ThreadId {
-        let process_key = self.process_key(event.pid, out);
+    fn find_thread(&mut self, pid: RawId<'_>, tid: RawId<'_>, out: &mut TraceBuilder) -> ThreadId {
+        let process_key = self.process_key(pid, out);
         let process = out.process(process_key);
-        let thread_key = match event.tid {
-            _ if is_of_process(event) => Key::STAND_IN,
-            // As in Perfetto: an event without a thread belongs to the main thread, whose id is the process id. Thread 0 may be
-            // it too: see [`TraceBuilder::take_zero_for_main`].
-            RawId::Absent => process_key,
+        let thread_key = match tid {
+            // As in Perfetto: an event without a thread, or with thread 0, belongs to the main thread, whose id is the process
+            // id.
+            RawId::Absent | RawId::Int(0) => process_key,
             tid => self.process_key(tid, out),
         };
         out.thread(process, thread_key)
@@ -471,13 +468,6 @@ impl Rows {
         let offset = place.offset;
         out.listed_samples.push(ListedSample { ts, process, thread_key, name, frame, weight, offset, len });
     }
-}
-
-/// Whether an event is metadata of a process, so that it is no sign of a thread 0 or of a main thread.
-fn is_of_process(event: &RawEvent<'_>) -> bool {
-    event.phase == b'M'
-        && matches!(event.tid, RawId::Absent | RawId::Int(0))
-        && event.name.is_none_or(|name| !name.escaped && !name.bytes.starts_with(b"thread_"))
 }
 
 /// Phase of an event; `None` if unsupported.

@@ -874,7 +874,7 @@ impl Tracks {
             {
                 *own = process;
                 // Nothing is left of it, so that nothing takes it for the thread of that number.
-                out.trace.threads.key[replaced.0 as usize] = Key::STAND_IN;
+                out.trace.threads.key[replaced.0 as usize] = Key::Text(StringId::EMPTY);
             }
         }
         let of_series = &mut out.trace.counter_series.process;
