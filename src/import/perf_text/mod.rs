@@ -21,7 +21,6 @@ use self::issues::*;
 use self::sample::{Problem, Sample, is_blank};
 use super::by_line::{LinePart, LineReader, LineRows};
 use super::parts::{MAX_PART_BYTES, PartsInfo};
-use super::stacks::perf::is_flat_sample;
 use super::{Confidence, FormatInfo, detect};
 use crate::base::lines::{Line, LineEnds, LineSplitter};
 use crate::base::strings::{RecentStrings, StringId, StringTable};
@@ -241,10 +240,7 @@ fn sniff(head: &[u8]) -> Confidence {
             return;
         }
         n_lines += 1;
-        if !is_foreign(bytes)
-            && matches!(tolerant::parse(bytes), Some(Ok(_)))
-            && !is_flat_sample(bytes.trim_ascii_end())
-        {
+        if !is_foreign(bytes) && matches!(tolerant::parse(bytes), Some(Ok(_))) {
             n_samples += 1;
             // With a CPU in brackets, or an event before the address; other formats have no such lines.
             let has_event = memchr(b'[', bytes).is_some() || memchr::memchr_iter(b':', bytes).count() > 1;

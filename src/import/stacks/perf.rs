@@ -6,9 +6,8 @@
 //!             1000 main+0x0 (app.py)
 //! ```
 //!
-//! Which fields a head has differs, and names may contain anything, so a head is read from its time. Without call chains (no
-//! `perf record -g`), the head of an event that counts time, cycles or instructions ends with the instruction, which is the one
-//! frame. Other samples with an address and no call chain are memory accesses and belong to [`super::super::perf_text`].
+//! Which fields a head has differs, and names may contain anything, so a head is read from its time. Samples with an address and no
+//! call chain are memory accesses and belong to [`super::super::perf_text`].
 
 mod lines;
 
@@ -27,8 +26,8 @@ use std::collections::BTreeMap;
 
 pub static INFO: FormatInfo = FormatInfo {
     id: "perf-stacks",
-    title: "perf script text with stacks",
-    producers: "perf record, printed by perf script; simpleperf",
+    title: "perf script text with call chains",
+    producers: "perf record -g, printed by perf script; simpleperf",
     extensions: &["perf", "txt"],
     sniff,
     reader: || Box::new(TextReader::new(Samples::default())),
@@ -58,8 +57,6 @@ fn sniff(start: &[u8]) -> Confidence {
         }
         if frame_line(line).is_some() {
             n_frames += 1;
-        } else if is_flat_sample(line) {
-            (n_heads, n_frames) = (n_heads + 1, n_frames + 1);
         } else if matches!(tolerant::parse(line), Some(Ok(_))) {
             n_accesses += 1;
         } else if head(line).is_some() {
@@ -74,11 +71,6 @@ fn sniff(start: &[u8]) -> Confidence {
         () if n_heads > n_others => Confidence::Likely,
         () => Confidence::Possible,
     }
-}
-
-/// Whether a line is a sample of a CPU without call chain: its address is that of an instruction.
-pub fn is_flat_sample(line: &[u8]) -> bool {
-    head(line).is_some_and(|head| head.frame.is_some())
 }
 
 /// Whether the text starts with a sample whose head has no time, `app 12`, before the lines of its call chain.
@@ -266,11 +258,7 @@ impl TextLines for Samples {
                 return self.end_sample(out);
             }
             out.trace.ledger.keep(n_bytes);
-            self.head(head, out);
-            if let Some(frame) = head.frame {
-                self.frame(frame, out);
-            }
-            return;
+            return self.head(head, out);
         } else if let Some(source) = source_line(text)
             && self.open.as_ref().is_some_and(|open| !open.frames.is_empty())
         {

@@ -12,9 +12,6 @@ pub struct Head<'a> {
     pub time: Option<Amount>,
     pub period: Option<u64>,
     pub event: Option<&'a [u8]>,
-    /// The one frame of a sample without call chain, of an event that samples a CPU: the instruction. Addresses of other events may
-    /// be those of data.
-    pub frame: Option<FrameLine<'a>>,
     /// The kind of a record that is no sample, such as `PERF_RECORD_COMM`, which `perf script` prints with `--show-…-events`.
     pub record: Option<&'a [u8]>,
 }
@@ -82,11 +79,9 @@ pub fn head(line: &[u8]) -> Option<Head<'_>> {
         };
         let after = trim(after);
         let record = record_kind(after);
-        let (period, event, behind) =
-            if record.is_some() { (None, None, &b""[..]) } else { period_and_event(after) };
-        let frame = event.filter(|event| is_of_cpu(event)).and_then(|_| frame_of(behind));
+        let (period, event) = if record.is_some() { (None, None) } else { period_and_event(after) };
         let time = Amount::parse(time);
-        Some(Head { command: rest, process, thread: Some(thread), time, period, event, frame, record })
+        Some(Head { command: rest, process, thread: Some(thread), time, period, event, record })
     })
 }
 
@@ -98,43 +93,15 @@ fn record_kind(text: &[u8]) -> Option<&[u8]> {
     (!kind.is_empty() && kind != b"SAMPLE").then_some(name)
 }
 
-/// Names of events that count time, cycles or instructions, so that samples of them are a CPU profile.
-const EVENTS_OF_CPU: [&[u8]; 6] =
-    [b"cycles", b"cpu-cycles", b"ref-cycles", b"cpu-clock", b"task-clock", b"instructions"];
-
-/// Whether an event is one of [`EVENTS_OF_CPU`], with a PMU or modifiers: `cycles:ppp`, `cpu_core/cycles/u`.
-fn is_of_cpu(event: &[u8]) -> bool {
-    let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_".contains(byte);
-    event.split(|byte| !is_of_name(byte)).any(|name| EVENTS_OF_CPU.contains(&name))
-}
-
-/// `address symbol+0xoffset (module)`, `address symbol` or an address alone. `None` where another number follows: then the first
-/// address is that of the data.
-fn frame_of(text: &[u8]) -> Option<FrameLine<'_>> {
-    let (word, text) = first_word(text);
-    let address = address(word)?;
-    let (next, _) = first_word(text);
-    let is_number = address_digits(next) && next.iter().any(u8::is_ascii_digit);
-    (!is_number).then_some(FrameLine { address, text })
-}
-
-fn address_digits(word: &[u8]) -> bool {
-    !word.is_empty() && word.len() <= 16 && word.iter().all(u8::is_ascii_hexdigit)
-}
-
-fn address(word: &[u8]) -> Option<u64> {
-    address_digits(word).then(|| u64::from_str_radix(std::str::from_utf8(word).ok()?, 16).ok())?
-}
-
-/// `period event:`, and what follows: text of the event.
-fn period_and_event(text: &[u8]) -> (Option<u64>, Option<&[u8]>, &[u8]) {
+/// `period event:`; what follows is text of the event.
+fn period_and_event(text: &[u8]) -> (Option<u64>, Option<&[u8]>) {
     let (word, rest) = first_word(text);
     let (period, text) = match number::<u64>(word) {
         Some(period) => (Some(period), rest),
         None => (None, text),
     };
-    let (word, behind) = first_word(text);
-    (period, word.strip_suffix(b":").filter(|event| !event.is_empty()), behind)
+    let (word, _) = first_word(text);
+    (period, word.strip_suffix(b":").filter(|event| !event.is_empty()))
 }
 
 /// A line of a call chain: blanks, an address, and what that is.
@@ -143,11 +110,15 @@ pub fn frame_line(line: &[u8]) -> Option<FrameLine<'_>> {
         return None;
     }
     let (word, text) = first_word(trim(line));
-    let address = address(word)?;
+    let is_address = !word.is_empty() && word.len() <= 16 && word.iter().all(u8::is_ascii_hexdigit);
+    if !is_address {
+        return None;
+    }
     // The head of a sample may be indented, too.
     if head(line).is_some() {
         return None;
     }
+    let address = u64::from_str_radix(std::str::from_utf8(word).ok()?, 16).ok()?;
     Some(FrameLine { address, text })
 }
 
@@ -256,31 +227,6 @@ mod tests {
         assert_eq!(record("a 1 1.5: 10 cycles: PERF_RECORD_COMM"), None);
         for line in ["garbage without numbers", "a 1 15:", "a b 1.5: x:", "1.5: x:"] {
             assert_eq!(head(line.as_bytes()), None, "{line}");
-        }
-    }
-
-    #[test]
-    fn heads_of_cpu_events_have_the_instruction() {
-        let of = |line: &'static str| {
-            let frame = head(line.as_bytes()).unwrap().frame?;
-            Some((frame.address, String::from_utf8(frame.symbol_and_module().0.to_vec()).unwrap()))
-        };
-        let main = Some((0x40_1020, "main".to_string()));
-        for event in ["cycles:u", "cpu_core/cycles/P", "cpu-clock:pppH", "task-clock", "instructions"] {
-            let line = format!("a.out 10 [000] 1.5: 250000 {event}: 401020 main+0x20 (/a.out)");
-            assert_eq!(of(Box::leak(line.into_boxed_str())), main, "{event}");
-        }
-        assert_eq!(of("a 10 1.5: cycles: 401020"), Some((0x40_1020, String::new())));
-        for line in [
-            "a 10 1.5: 1 cycles: ",
-            // The address of the data before that of the instruction, and a data source.
-            "a 10 1.5: 1 cycles: 7f0012 401020 main+0x20 (/a.out)",
-            "a 10 1.5: 1 cycles: 7f0012 5080021 |OP LOAD|LVL L1 hit",
-            "a 10 1.5: 1 cpu/mem-loads/P: 7f0012 main (/a.out)",
-            "a 10 1.5: 1 page-faults: 7f0012 main (/a.out)",
-            "a 10 1.5: 1 cycles: no address",
-        ] {
-            assert_eq!(of(line), None, "{line}");
         }
     }
 
