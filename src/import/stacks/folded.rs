@@ -546,22 +546,15 @@ impl Folded {
     }
 
     /// Name and unit of each weight of a line.
-    fn weights(&self, style: Style) -> Vec<(&'static str, &'static str)> {
-        let comment = |name: &str| {
-            let value = self.comments.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str());
-            value.filter(|_| style == Style::Austin)
-        };
+    fn weights(&self) -> Vec<(&'static str, &'static str)> {
         if self.has_metrics {
             return vec![("wall time", "microseconds"), ("CPU time", "microseconds"), ("memory", "bytes")];
         }
         if !self.metrics[0].is_empty() {
             return vec![("time", "microseconds"), ("allocated memory", "none"), ("freed memory", "none")];
         }
-        vec![match comment("mode") {
-            Some("wall" | "cpu") => ("", "microseconds"),
-            Some("memory") => ("", "bytes"),
-            _ => ("", "samples"),
-        }]
+        // Austin's are microseconds or bytes by its mode, which is shown: other readers of such files count samples.
+        vec![("", "samples")]
     }
 
     /// What Austin says of the recording; its times are in microseconds.
@@ -640,7 +633,7 @@ impl Folded {
             });
             stacks[node] = out.stack_on(below, frame);
         }
-        let weights = self.weights(style);
+        let weights = self.weights();
         let amounts = [&self.count, &self.metrics[0], &self.metrics[1]];
         let mut profiles: Vec<StackProfile> = Vec::new();
         let mut numbers: HashMap<Place, usize> = HashMap::default();
