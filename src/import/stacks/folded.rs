@@ -107,6 +107,19 @@ fn ends_with_name(line: &[u8]) -> bool {
     !last.is_empty() && !std::str::from_utf8(last).is_ok_and(is_decimal)
 }
 
+/// Whether a text has blanks as no name has them: outside of brackets, and not before the place in `main (app.py)`.
+fn is_sentence(text: &[u8]) -> bool {
+    let mut depth = 0_usize;
+    text.iter().zip(text.iter().skip(1)).any(|(byte, next)| {
+        match byte {
+            b'(' | b'<' | b'[' => depth += 1,
+            b')' | b'>' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && is_blank(*byte) && *next != b'('
+    })
+}
+
 fn sniff(head: &[u8]) -> Confidence {
     let is_cut = head.len() >= detect::HEAD_BYTES;
     let text = decoded(head);
@@ -127,7 +140,7 @@ fn sniff(head: &[u8]) -> Confidence {
             Some((stack, _)) if !stack.is_empty() => {
                 n_stacks += 1;
                 n_deep += i32::from(has_frames);
-                n_sentences += i32::from(stack.iter().any(|byte| is_blank(*byte)));
+                n_sentences += i32::from(is_sentence(stack));
             }
             // A sample without a stack could be a number of anything.
             Some(_) => {}
