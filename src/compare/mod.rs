@@ -22,6 +22,7 @@ pub mod timelines;
 mod words;
 
 use crate::analysis::{self, AnalysisCache, Context, Query};
+use crate::base::sort;
 use crate::base::units::{Unit, counted, format_integer, format_ns, group_decimal, group_digits, with_noun};
 use crate::report::{Block, Document, Facts, Note, NoteLevel, Report, Table};
 use crate::trace::{Run, losses};
@@ -384,10 +385,12 @@ fn base_id<'a>(id: &'a str, report: &Report) -> &'a str {
     }
 }
 
-/// The tables of a kind.
+/// The tables of a kind. The one without a number comes first, as its id becomes that of the comparison.
 fn tables_of<'a>(report: Option<&'a Report>, id: &str) -> Vec<&'a Table> {
     let Some(report) = report else { return Vec::new() };
-    report.tables().filter(|table| base_id(&table.id, report) == id).collect()
+    let mut tables: Vec<&Table> = report.tables().filter(|table| base_id(&table.id, report) == id).collect();
+    sort::by_key(&mut tables, |table| table.id != id);
+    tables
 }
 
 /// The tables of a kind that are joined with each other: those on one thing, see [`tables::apart`]; `None`: all of them.
@@ -427,7 +430,8 @@ fn in_each_file(side: &Digest, report: &str, id: &str, scope: Option<&str>) -> R
         let formats = side.source.iter().map(format);
         let files =
             || side.each.iter().map(|file| file.iter().find(|of| of.id == report)).zip(formats.clone());
-        let with_it: Vec<_> = files().filter(|(of, _)| of.is_some()).map(|(_, format)| format).collect();
+        let mut with_it: Vec<_> = files().filter(|(of, _)| of.is_some()).map(|(_, format)| format).collect();
+        with_it.dedup();
         let files = files().filter(|(_, format)| with_it.contains(format));
         files.map(|(of_file, _)| tables_on(of_file, id, scope)).collect()
     };

@@ -441,7 +441,18 @@ pub fn join(a: &[&Table], b: &[&Table], each: &[Repeats; 2]) -> Option<Joined> {
     let measures = measures(first);
     let main_id = measures.first().map(|main| main.id.clone());
     let (measures, unlike_units) = in_like_units(measures, [a, b]);
-    let (mut measures, one_sided) = on_both_sides(measures, [a, b]);
+    let (mut measures, mut one_sided) = on_both_sides(measures, [a, b]);
+    // What no table of A has a column of is in none of the measures.
+    let has_rows = |tables: &[&Table]| tables.iter().any(|table| table.n_rows() > 0);
+    if has_rows(a) && has_rows(b) {
+        let of_b = b.iter().flat_map(|table| &table.columns).filter(|it| it.compared == Compared::AddsUp);
+        for column in of_b {
+            let is_new = a.iter().all(|table| table.column(&column.id).is_none());
+            if is_new && !one_sided[1].contains(&column.label) {
+                one_sided[1].push(column.label.clone());
+            }
+        }
+    }
     // The main one comes first, if any is left.
     if let Some(at) = measures.iter().position(|measure| measure.adds_up) {
         measures[..=at].rotate_right(1);

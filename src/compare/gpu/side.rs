@@ -172,7 +172,8 @@ impl Time {
         }
     }
 
-    /// The part of [`Time::idle`] before kernels that were launched in time: between kernels, or stalled after launch.
+    /// The part of [`Time::idle`] before kernels that were launched in time: between kernels, stalled after launch, or before a page
+    /// migration.
     pub fn idle_queued(&self) -> i64 {
         self.idle.saturating_sub(self.idle_for_host).saturating_sub(self.idle_unknown)
     }
@@ -473,20 +474,30 @@ impl Builder {
         // A device has at most one, its last.
         let cut: Vec<u32> =
             windows.iter().map(|all| all.iter().find(|of| of.is_cut).map_or(NO_STEP, |of| of.step)).collect();
+        // Of unknown launch: the step in which it runs, as in the report on GPU time.
+        let step_of = |work: &Work| {
+            if !has_steps || work.step != NO_STEP || gpu.is_outside_steps(work) {
+                return work.step;
+            }
+            let of_device = &windows[gpu.streams[work.stream as usize].device as usize];
+            let at = of_device.partition_point(|of| of.window.0 <= work.start).checked_sub(1);
+            at.and_then(|at| of_device.get(at)).map_or(NO_STEP, |of| of.step)
+        };
         let mut by_step: HashMap<(u32, u32), Vec<OfOperation>> = HashMap::default();
         for (work, name) in gpu.work.iter().zip(&names) {
-            let is_left_out = left_out.contains(&work.step);
-            let slot = slot_of(work.step);
+            let step = step_of(work);
+            let is_left_out = left_out.contains(&step);
+            let slot = slot_of(step);
             let device = gpu.streams[work.stream as usize].device;
             let none = Sum { slot, name: *name, count: 0, total: 0, cut: (0, 0) };
             let sums = if is_left_out { &mut self.left_out_sums } else { &mut self.sums };
             let sum = sums.entry((slot, *name)).or_insert(none);
             (sum.count, sum.total) = (sum.count + 1, sum.total.saturating_add(work.dur()));
-            if work.step != NO_STEP && work.step == cut[device as usize] {
+            if step != NO_STEP && step == cut[device as usize] {
                 sum.cut = (sum.cut.0 + 1, sum.cut.1.saturating_add(work.dur()));
             }
             let operation = self.side.names[*name as usize].operation;
-            add_operation(by_step.entry((device, work.step)).or_default(), operation, work.dur(), 1);
+            add_operation(by_step.entry((device, step)).or_default(), operation, work.dur(), 1);
             self.side.n_unlinked += u64::from(work.launch == NONE && !gpu.is_migration(work) && !is_left_out);
         }
         let gaps = gaps::of_devices(gpu);
