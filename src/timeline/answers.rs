@@ -231,6 +231,11 @@ pub struct Picture {
 
 /// Number of colors; they are numbered from 1.
 pub const N_COLORS: u8 = 12;
+
+/// Color of a name, from 1: the same for the same name in every trace.
+pub fn color_of(name: &str) -> u8 {
+    1 + crate::base::text::color_hash(name) as u8 % N_COLORS
+}
 /// Added to the color of a counter.
 pub const COUNTER: u8 = 0x20;
 /// Added to the color of a pixel where a wide box starts.

@@ -1,7 +1,7 @@
 //! What gives boxes their colors, beside their names: categories, and what reports know of slices ([`Groups`]).
 
-use super::answers::{ColorBy, N_COLORS};
-use super::tracks::{Part, Timeline, color_of};
+use super::answers::{ColorBy, N_COLORS, color_of};
+use super::tracks::{Part, Timeline};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::trace::Trace;

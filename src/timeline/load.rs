@@ -1,4 +1,5 @@
-//! How busy a run was over time: how many of its GPUs worked, or without one, when the busiest thread did, or else when anything was recorded.
+//! How busy a run was over time: how many of its GPUs worked, or without one, when the busiest thread did, or else when anything was
+//! recorded.
 
 use super::answers::{DeviceBusy, Load, LoadSort};
 use super::boxes::{BoxTable, SliceBoxes};

@@ -9,7 +9,7 @@
 //! Tracks that belong together stay together: processes by their sort index and then as in the file, and in a process the busiest
 //! thread first. A thread's overlapping slices are further rows of its track.
 
-use super::answers::{TrackSort, TrackView};
+use super::answers::{TrackSort, TrackView, color_of};
 use super::arguments::LastArgumentSearch;
 use super::boxes::{BoxTable, Boxes, SliceBoxes};
 use super::index::TimelineIndex;
@@ -20,9 +20,7 @@ use crate::base::hash::{HashMap, HashSet};
 use crate::base::sort;
 use crate::base::steps;
 use crate::base::strings::StringId;
-use crate::base::text;
 use crate::trace::labels::{process_title, shown, thread_title};
-use crate::trace::links::WORK_CATEGORIES;
 use crate::trace::tracks::{Place, ProcessId, TrackKind};
 use crate::trace::{Run, Trace};
 
@@ -167,12 +165,7 @@ impl Timeline {
                 (index.rows[*row].track, index.rows[*row].depth, index.rows[*row].lane)
             });
             let process = shown.process(trace);
-            // Annotations of kernels are on rows of their own.
-            let is_device = rows.iter().any(|row| {
-                let first = index.row(*row).numbers.get(0);
-                let category = first.and_then(|id| trace.slices.category.get(id as usize));
-                category.is_some_and(|id| WORK_CATEGORIES.contains(&trace.strings.get_opt(*id).unwrap_or("")))
-            });
+            let is_device = work_ns.contains_key(&shown);
             let view = TrackView {
                 group: group_of(trace, process, file),
                 title: shown.title(trace),
@@ -182,8 +175,8 @@ impl Timeline {
             };
             let view = match work_ns.get(&shown) {
                 // Annotations around kernels are no work.
-                Some((_, ns)) if is_device => TrackView { busy: self.busy_share(*ns), ..view },
-                _ => view,
+                Some((_, ns)) => TrackView { busy: self.busy_share(*ns), ..view },
+                None => view,
             };
             let busy = view.busy;
             if is_device {
@@ -516,11 +509,6 @@ async fn stacks(trace: &Trace, mut threads: Vec<SampledThread>) -> Option<Own> {
 /// Colors of all texts, by number. Names that differ in digits only, such as steps, have one color.
 fn colors_of(trace: &Trace) -> Vec<u8> {
     trace.strings.all().map(color_of).collect()
-}
-
-/// Color of a name: the same for the same name in every trace.
-pub fn color_of(name: &str) -> u8 {
-    1 + text::color_hash(name) as u8 % super::answers::N_COLORS
 }
 
 /// [`Timeline::in_steps`], at once.

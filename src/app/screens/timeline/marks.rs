@@ -8,8 +8,7 @@ use tracedrop::base::sort;
 use tracedrop::base::units::Unit;
 use tracedrop::engine::protocol::{BlockView, ColumnView, DocumentView, Request, TableAsk, TableView};
 use tracedrop::report::{Anchor, Remark, Value};
-use tracedrop::timeline::answers::N_COLORS;
-use tracedrop::timeline::tracks::color_of;
+use tracedrop::timeline::answers::{N_COLORS, color_of};
 
 /// Steps that are asked for.
 const MAX_STEPS: u64 = 5_000;
