@@ -179,7 +179,7 @@ pub fn findings(joined: &Joined, report: &Report) -> Findings {
         match joined.n_steps {
             0 => {}
             n_steps if n_steps == n_rest => text.push_str(", steps that only A or only B has"),
-            n_steps => text.push_str(&format!(", {n_steps} of them steps that only A or only B has")),
+            n_steps => text.push_str(&format!(", {n_steps} steps that only A or only B has")),
         }
         out.findings.push(finding(text, rest, total, rows("")));
     }

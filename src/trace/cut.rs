@@ -7,7 +7,7 @@
 //! ```
 //! Slices keep their own times, so that durations stay true. Self times are those within the window, as slices outside of it are not
 //! there. Stack profiles are cut to their samples in the window; forward passes are kept whole, as slices are. Counters keep the
-//! values that were set before the window, in exports as points at its start.
+//! values that were set before the window, in exports of a window as points at its start.
 
 pub mod profiles;
 

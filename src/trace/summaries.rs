@@ -69,9 +69,9 @@ impl Summaries {
             .filter(|name| name.contains("/stream:"))
             .collect();
         let has_streams = |device: &str| {
-            let of_device =
+            let mut of_device =
                 streams.iter().filter_map(|name| name.strip_prefix(device)?.strip_prefix("/stream:"));
-            of_device.into_iter().any(|stream| !stream.starts_with("all "))
+            of_device.any(|stream| !stream.starts_with("all "))
         };
         let is_of_track = |rule: &Rule, track: usize| {
             let Some(thread) = trace.tracks.thread[track].map(|thread| thread.0 as usize) else {

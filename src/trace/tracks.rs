@@ -30,7 +30,7 @@ pub struct TrackId(pub u32);
 pub enum Key {
     Number(i64),
     Text(StringId),
-    /// Digits of an integer that [`Key::Number`] cannot represent.
+    /// A number that [`Key::Number`] cannot represent, as written: beyond 64 bits, or with a fraction.
     Digits(StringId),
 }
 

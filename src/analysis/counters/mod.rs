@@ -150,7 +150,7 @@ fn run(context: &Context<'_>) -> Report {
             float("min", "min", &|it| Some(it.min)).by_row(),
             float("max", "max", &|it| Some(it.max)).by_row(),
             float("mean", "mean", &|it| (it.held_ns > 0.0).then_some(it.mean)).hint(
-                "time-weighted; each value applies until the next one of its series, the last one to the end of the trace. In a chosen range, values set before it count too",
+                "time-weighted; each value applies until the next one of its series, the last one to the end of the trace or of the chosen range. Values set before a range count from its start",
             )
             .by_row(),
         ],

@@ -132,9 +132,8 @@ pub fn say_more(gpu: &GpuTrace<'_>, report: &mut Report) {
     let n_repeated = n_repeated(gpu);
     if n_repeated > 0 {
         report.warning(format!(
-            "{} recorded more than once, with equal times on one stream. Counts and kernel time count each record; busy and idle \
-             time don't.",
-            counted(n_repeated, "kernel or copy is", "kernels and copies are"),
+            "{} another one, with equal times on one stream. Counts and kernel time count each record; busy and idle time don't.",
+            counted(n_repeated, "record of a kernel or copy repeats", "records of kernels and copies repeat"),
         ));
     }
     for told in gpu.ambiguous.told() {

@@ -8,7 +8,6 @@ use crate::analysis::gpu::stats::{SumNs, percent};
 use crate::analysis::{gpu_cpu, gpu_idle};
 use crate::base::units::{Unit, counted, format_ns, group_digits};
 use crate::report::{Facts, Finding};
-use std::fmt::Write;
 
 /// Gaps between such kernels stay below this share of time in ordinary back-to-back execution.
 const MANY_GAPS: f64 = 0.03;
@@ -178,11 +177,11 @@ pub fn waits_on_gpu(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let longest = gaps.find(|row| row.text("cause") == ON_GPU);
     let meanwhile = longest.and_then(|row| Some((row.integer("time")?, row.text("meanwhile"))));
     if let Some((ns, call)) = meanwhile.filter(|(ns, call)| *ns >= time / 2 && !call.is_empty()) {
-        let _ = write!(
-            text,
-            " In the longest stall, of {}, the launching thread was mostly in `{call}`.",
-            format_ns(ns)
-        );
+        text.push_str(&format!(
+            " In the longest stall, of {}, the launching thread spent the most time in `{}`.",
+            format_ns(ns),
+            function(&call)
+        ));
     }
     let mut facts = Facts::default();
     facts.push("time", "total", time, Unit::Ns);

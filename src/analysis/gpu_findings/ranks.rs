@@ -70,7 +70,9 @@ fn straggler(reader: &Reader<'_>) -> Option<Finding> {
     };
     let mut facts = Facts::default();
     facts.push("held_up", "delay caused", held_up, Unit::Ns);
-    facts.push("wait", "own wait", last.integer("wait").unwrap_or(0), Unit::Ns);
+    if ranks.len() <= 1 {
+        facts.push("wait", "own wait", last.integer("wait").unwrap_or(0), Unit::Ns);
+    }
     Some(Finding {
         id: "straggler".to_string(),
         text,

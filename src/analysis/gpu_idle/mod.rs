@@ -58,7 +58,8 @@ fn add(named: &NamedTrace<'_, '_>, report: &mut Report) {
         cause_table(named, IDLE.id, "GPU idle time", &labels, &by_device).caption(
             "Gaps in which no stream ran anything. A gap that begins before the launch call of the next kernel counts as waiting for \
              the host up to the end of that call. The rest is a gap between kernels if under 30 µs, else a stall on an event, \
-             another stream or a resource. Gaps that may contain unrecorded kernels don't count as idle.",
+             another stream or a resource. Gaps that may contain unrecorded kernels don't count as idle. Pages of unified memory migrate without \
+             a launch, so gaps before them have a cause of their own.",
         ),
     );
     if gpu.streams.len() > 1 {

@@ -128,7 +128,7 @@ impl Layers {
             Basis::Repeated => {
                 let longest = self.layers.iter().map(|layer| layer.work.len() as u64).max().unwrap_or(0);
                 format!(
-                    "{} of up to {} per step, detected by repeating kernels (no attention kernels found).",
+                    "{} of up to {} per step, detected by repeating kernels (fewer than two layers by attention or SSM kernels).",
                     counted(self.n(), "repetition", "repetitions"),
                     counted(longest, "kernel", "kernels")
                 )

@@ -105,8 +105,8 @@ fn caption(gpu: &GpuTrace<'_>, layers: &Layers) -> String {
     let of_each = if layers.n_devices() > 1 { " of each GPU" } else { "" };
     match layers.basis {
         Basis::Mixer => format!(
-            "A layer starts with {mixers} and runs to the first {mixers} kernel after a matrix product, on the stream{of_each} with \
-             the most of them, {over}. Kernels before the first layer of a step belong to none; those after the last, such as \
+            "A layer starts with {mixers} and runs to the first {mixers} kernel after a matrix product (after any other kernel where \
+             there are none), on the stream{of_each} with the most of them, {over}. Kernels before the first layer of a step belong to none; those after the last, such as \
              sampling, belong to the last layer.",
             mixers = layers.mixers(gpu)
         ),

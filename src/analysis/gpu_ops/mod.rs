@@ -99,7 +99,7 @@ fn add(named: &NamedTrace<'_, '_>, peaks: &str, report: &mut Report) {
         report.summary = match rows.first() {
             Some(_) if total <= 0 => "Kernels of operators take no time in this trace.".to_string(),
             Some((name, sums)) => format!(
-                "{} accounts for {:.1}% of busy time.",
+                "{} accounts for {:.1}% of the busy time of all operators and calls.",
                 visible(text(*name)),
                 100.0 * share(sums.direct, total).unwrap_or(0.0)
             ),

@@ -22,8 +22,7 @@ pub fn add(pair: &Pair<'_>, report: &mut Report) {
     }
     if let Some([a, b]) = different_ranks(pair) {
         report.warning(format!(
-            "A has {a}, B has {b}. Ranks may differ in load, so differences of means over other ranks are not significant: compare the \
-             same ranks."
+            "A has {a}, B has {b}. Ranks may differ in load, which can cause differences: compare the same ranks."
         ));
     }
     for (number, letter) in ["A", "B"].into_iter().enumerate() {

@@ -220,7 +220,8 @@ pub fn parts(pair: &Pair<'_>) -> Table {
     insert_phase(&mut columns, rows.iter().map(|row| row.slot.name()));
     Table::new("time", "GPU time", columns).caption(format!(
         "Parts add up to 100%. Computation counts first; communication and copies count only where nothing is computed. The GPU \
-         is waiting for the host if the next kernel wasn't launched before it ran out of work. {STEP_EXTENT}, whatever runs in that time. {LAST_STEP} {RULE}"
+         is waiting for the host if the next kernel wasn't launched before it ran out of work. Idle time before page migrations counts as between queued kernels. \
+         {STEP_EXTENT}, whatever runs in that time. {LAST_STEP} {RULE}"
     ))
 }
 

@@ -27,6 +27,8 @@ use serde::{Deserialize, Serialize};
 /// Limits beyond which content is rejected: rows of a table, items of any other list, columns of a table.
 const MAX_ROWS: usize = 20_000;
 const MAX_ITEMS: usize = 1_000;
+/// Characters of [`LinkedReport::parsed`].
+const MAX_PARSED: usize = 1_000;
 const MAX_COLUMNS: usize = 200;
 
 /// Side of a file in a comparison.
@@ -545,7 +547,7 @@ pub(in crate::export) fn report_of(content: LinkContent<'_>) -> Result<LinkedRep
         by: content.by.0,
         title: content.title.0,
         files,
-        parsed: content.parsed.0.chars().take(MAX_ITEMS).collect(),
+        parsed: content.parsed.0.chars().take(MAX_PARSED).collect(),
         top: top.clamp(1, 1 << 20) as u32,
         own_tables: content.own_tables.0,
         show: content.show.0,

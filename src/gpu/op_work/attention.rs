@@ -193,8 +193,7 @@ fn packed(shape: &[i64]) -> Option<&[i64]> {
 }
 
 /// Sequences of different lengths, one after the other: Q, K and V are tokens, heads, size, in memory-efficient attention as a batch of
-/// one.
-/// The arguments contain the number of sequences and the longest length, so this is a lower bound: the longest one, and the
+/// one. The arguments contain the number of sequences and the longest length, so this is a lower bound: the longest one, and the
 /// remaining tokens in sequences of equal length (TraceLens). Bytes are those of all tokens.
 fn varlen(args: &OpArgs, form: Varlen) -> Option<Work> {
     let [q, k, v] = [0, 1, 2].map(|i| args.shape(form.q + i).and_then(packed));

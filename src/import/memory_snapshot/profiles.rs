@@ -20,6 +20,7 @@ const WEIGHTS: [Weight; 8] = [
     ("memory allocated", "bytes", |it| it.allocated.bytes),
     ("allocations", "count", |it| it.allocated.n),
 ];
+
 /// The weights of a snapshot without events.
 const AT_END: std::ops::Range<usize> = 2..4;
 
