@@ -276,8 +276,11 @@ fn look_like_instructions(view: &LabelledTrace<'_>) -> bool {
     let mut of_symbols: HashMap<(StringId, Option<StringId>), (u64, u64)> = HashMap::default();
     let mut n = 0u64;
     for (row, label) in view.accesses() {
-        // Only data accesses have memory levels, and instructions don't get labels.
+        // Only data accesses have memory levels, and instructions don't get labels. Code may lack its symbol.
         let symbol = row.symbol.map(|id| view.trace.strings.get(id)).unwrap_or_default();
+        if symbol == "[unknown]" && row.cache_level.is_none() {
+            continue;
+        }
         if row.cache_level.is_some()
             || symbol.is_empty()
             || symbol.starts_with('[')
