@@ -223,7 +223,7 @@ fn every_phase_that_changed_is_told_first() {
 #[test]
 fn phases_that_one_side_lacks_are_not_the_same() {
     let (decode, prefill): (&[_], &[_]) = (&[(GEMM, 240)], &[(GEMM, 3000)]);
-    let side = |name, kernels| queued(&vec![(name, kernels); 6]).digest();
+    let side = |name, kernels| queued(&[(name, kernels); 6]).digest();
     let (a, b) = (side(DECODE, decode), side(PREFILL, prefill));
     for (left, right, wanted) in [(&a, &b, "▽ no such steps in B"), (&b, &a, "△ no such steps in A")] {
         let query = CompareQuery { phase: PhaseFilter::Decode };

@@ -238,7 +238,7 @@ pub const OUTSIDE_STEPS: u32 = NO_STEP - 1;
 pub const STEP_EXTENT: &str = "On a GPU, a step starts with the first kernel or copy on the stream that computes most of it, and \
                                lasts until the next step starts";
 
-/// GPU time of a step: from its start to that of the next step, see [`StepStart`].
+/// GPU time of a step: from its start to that of the next step, see [`STEP_EXTENT`].
 #[derive(Clone, Copy, Debug)]
 pub struct StepWindow {
     /// [`NO_STEP`] for the time before the first step, or [`OUTSIDE_STEPS`].
