@@ -511,12 +511,12 @@ fn facts_of_stacks_say_each_number_once() {
         |facts: &[String], label: &str| facts.iter().any(|fact| fact.starts_with(&format!("{label}: ")));
     let each_once = facts_of("main;a 1\nmain;b 1\n");
     assert_eq!(each_once[0], "Total: 2 samples");
-    assert!(!has(&each_once, "Unit") && !has(&each_once, "Samples"), "{each_once:?}");
+    assert!(!has(&each_once, "Unit") && !has(&each_once, "Sample records"), "{each_once:?}");
     // A line stands for several samples, and a thread without frames has no stack.
     let summed = facts_of("thread (7): MainThread 6\nthread (7): MainThread;main;fib 3\nthread (7);main 1\n");
     assert_eq!(
         summed[..4],
-        ["Total: 4 samples", "Samples: 3", "Samples without a stack: 1", "Weight without a stack: 6 samples"]
+        ["Total: 4 samples", "Sample records: 3", "Samples without a stack: 1", "Weight without a stack: 6 samples"]
     );
 }
 
