@@ -397,7 +397,7 @@ mod tests {
         ColumnInfo { id: "phase", label: "phase", unit: Unit::None, kind: Kind::Text },
         ColumnInfo { id: "self", label: "self time", unit: Unit::Ns, kind: Kind::Number },
         ColumnInfo { id: "calls", label: "calls", unit: Unit::Count, kind: Kind::Number },
-        ColumnInfo { id: "share", label: "share", unit: Unit::Ratio, kind: Kind::Number },
+        ColumnInfo { id: "self_share", label: "share", unit: Unit::Ratio, kind: Kind::Number },
         ColumnInfo { id: "size", label: "size", unit: Unit::Bytes, kind: Kind::Number },
         ColumnInfo { id: "hit", label: "cache hit", unit: Unit::None, kind: Kind::Bool },
     ];

@@ -466,7 +466,7 @@ pageTest('in a wide window, the events of a row stand beside its report and lead
   await beside.locator(':scope > h3', { hasText: /^(odd|even|step)$/ }).waitFor();
   await page.getByRole('row', { name: /^step/ }).first().locator('td').nth(1).click();
   await beside.locator(':scope > h3', { hasText: /^step$/ }).waitFor();
-  await beside.getByText('2 events, 1.000 ms in total').waitFor();
+  await beside.getByText('2 events of this name, 1.000 ms in total').waitFor();
   await beside.getByRole('img', { name: 'Durations of 2 events, 400.0 µs to 600.0 µs' }).waitFor();
   assert.deepEqual(await accessibilityProblems(page), []);
   // The longest event, in the timeline.

@@ -927,7 +927,7 @@ impl<'a> GpuTrace<'a> {
         work.step == NO_STEP && is_known
     }
 
-    /// Number of kernels and copies of which it is unknown whether they are of a step.
+    /// Number of kernels and copies that may be of a step or not: nothing says so.
     pub fn n_of_unknown_step(&self) -> u64 {
         let is_unknown =
             |work: &&Work| work.step == NO_STEP && !self.is_outside_steps(work) && !self.is_migration(work);
