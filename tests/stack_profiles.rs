@@ -516,7 +516,12 @@ fn facts_of_stacks_say_each_number_once() {
     let summed = facts_of("thread (7): MainThread 6\nthread (7): MainThread;main;fib 3\nthread (7);main 1\n");
     assert_eq!(
         summed[..4],
-        ["Total: 4 samples", "Sample records: 3", "Samples without a stack: 1", "Weight without a stack: 6 samples"]
+        [
+            "Total: 4 samples",
+            "Sample records: 3",
+            "Samples without a stack: 1",
+            "Weight without a stack: 6 samples"
+        ]
     );
 }
 
