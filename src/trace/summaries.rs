@@ -94,12 +94,17 @@ impl Summaries {
                 rest.is_some_and(|rest| !is_total || trace.strings.find(rest).is_some())
             })
         };
-        let named = |is_total: bool| -> Vec<StringId> {
-            let ids = (0..trace.strings.len() as u32).map(StringId);
-            ids.filter(|id| is_name(trace.strings.get(*id), is_total)).collect()
-        };
-        add_totals(trace, &named(true), &mut tracks);
-        let names = named(false);
+        let (mut names, mut totals) = (Vec::new(), Vec::new());
+        for id in (0..trace.strings.len() as u32).map(StringId) {
+            let name = trace.strings.get(id);
+            if is_name(name, false) {
+                names.push(id);
+            }
+            if is_name(name, true) {
+                totals.push(id);
+            }
+        }
+        add_totals(trace, &totals, &mut tracks);
         let is_empty = names.is_empty() && !tracks.contains(&true);
         Summaries { names, tracks, is_empty }
     }
