@@ -314,6 +314,11 @@ fn step_starts(gpu: &GpuTrace<'_>, device: u32) -> Vec<Option<StepStart>> {
     most.into_iter().map(|most| most.map(|(_, first)| first)).collect()
 }
 
+/// The last one of `windows`, which are in order, that starts by `at`, in nanoseconds on the trace's clock; `None` before the first.
+pub fn window_at(windows: &[StepWindow], at: i64) -> Option<&StepWindow> {
+    windows.partition_point(|step| step.window.0 <= at).checked_sub(1).and_then(|at| windows.get(at))
+}
+
 /// Windows of all steps of a device, in order; together they cover the window of the device. Empty without activity in any step.
 pub fn step_windows(gpu: &GpuTrace<'_>, device: u32, whole: Span) -> Vec<StepWindow> {
     let first = step_starts(gpu, device);

@@ -4,7 +4,7 @@ use super::{LATE_HINT, after_late_launch};
 use crate::analysis::gpu::NamedTrace;
 use crate::analysis::gpu::annotation::Phase;
 use crate::analysis::gpu::gaps::{Cause, Gap};
-use crate::analysis::gpu::parts::{STEP_EXTENT, StepWindow};
+use crate::analysis::gpu::parts::{STEP_EXTENT, StepWindow, window_at};
 use crate::analysis::gpu::stats::{Durations, SumNs, share};
 use crate::analysis::gpu_breakdown::times_of_steps;
 use crate::analysis::timeline::{integers, texts};
@@ -33,9 +33,7 @@ pub fn table(named: &NamedTrace<'_, '_>, by_device: &[Vec<Gap>]) -> Option<Table
         let windows: Vec<StepWindow> =
             steps.into_iter().map(|(step, _)| step).filter(|step| step.start().is_some()).collect();
         for gap in gaps {
-            let behind = windows.partition_point(|step| step.window.0 <= gap.start(gpu));
-            let step = behind.checked_sub(1).map(|at| &windows[at]);
-            phases.push(step.and_then(phase));
+            phases.push(window_at(&windows, gap.start(gpu)).and_then(phase));
         }
     }
     let mut rows: Vec<Row> = Vec::new();

@@ -5,7 +5,7 @@ use crate::analysis::gpu::annotation::{Phase, unknown_word};
 use crate::analysis::gpu::facts::Vendor;
 use crate::analysis::gpu::gaps::{self, Cause, Gap};
 use crate::analysis::gpu::model::NONE;
-use crate::analysis::gpu::parts::{Activity, Parts, StepWindow, step_windows};
+use crate::analysis::gpu::parts::{Activity, Parts, StepWindow, step_windows, window_at};
 use crate::analysis::gpu::stats::SumNs;
 use crate::analysis::gpu::steps::NO_STEP;
 use crate::analysis::gpu::{GpuTrace, Kind, Work};
@@ -480,8 +480,7 @@ impl Builder {
                 return work.step;
             }
             let of_device = &windows[gpu.streams[work.stream as usize].device as usize];
-            let at = of_device.partition_point(|of| of.window.0 <= work.start).checked_sub(1);
-            at.and_then(|at| of_device.get(at)).map_or(NO_STEP, |of| of.step)
+            window_at(of_device, work.start).map_or(NO_STEP, |of| of.step)
         };
         let mut by_step: HashMap<(u32, u32), Vec<OfOperation>> = HashMap::default();
         for (work, name) in gpu.work.iter().zip(&names) {
