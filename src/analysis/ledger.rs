@@ -2,7 +2,7 @@
 
 use crate::base::sort;
 use crate::base::text::capitalized;
-use crate::base::units::{Unit, counted, group_digits};
+use crate::base::units::{Unit, counted_records, group_digits};
 use crate::report::{Column, Content, Facts, Report, Table, TextCells};
 use crate::trace::builder::issues::{MANIFEST_DIFFERS, RUN_CONTAMINATED};
 use crate::trace::{IssueKind, Ledger, Run, Severity, SourceInfo, losses};
@@ -80,7 +80,7 @@ fn parsed(run: &Run) -> String {
     let nouns = || run.traces.iter().map(|trace| &*trace.ledger.record_noun);
     let first = nouns().next().filter(|noun| !noun.is_empty()).unwrap_or("records");
     let many = if nouns().all(|noun| noun == first) { first } else { "records" };
-    counted(n, many.strip_suffix('s').unwrap_or(many), many)
+    counted_records(n, many)
 }
 
 fn add_file(report: &mut Report, title: &str, ledger: &Ledger) {

@@ -303,6 +303,16 @@ pub fn counted(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", group_digits(i128::from(n)), if n == 1 { one } else { many })
 }
 
+/// A count of records by the plural of their noun: `1 entry` and `1 event` of `entries` and `events`.
+pub fn counted_records(n: u64, many: &str) -> String {
+    if n == 1
+        && let Some(stem) = many.strip_suffix("ies")
+    {
+        return format!("1 {stem}y");
+    }
+    counted(n, many.strip_suffix('s').unwrap_or(many), many)
+}
+
 /// A share as a percentage with one decimal: the value times 100 in double arithmetic, then rounded.
 pub fn format_ratio(value: f64) -> String {
     match value * 100.0 {
@@ -345,6 +355,14 @@ pub fn nanoseconds(text: &str) -> Result<i64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nouns_follow_their_counts() {
+        assert_eq!(counted_records(1, "entries"), "1 entry");
+        assert_eq!(counted_records(1, "events"), "1 event");
+        assert_eq!(counted_records(0, "entries"), "0 entries");
+        assert_eq!(counted_records(1450, "lines"), "1,450 lines");
+    }
 
     #[test]
     fn written_for_people() {

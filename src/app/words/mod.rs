@@ -29,7 +29,7 @@ mod timeline;
 
 pub use keys::KeyGroup;
 
-use tracedrop::base::units::{counted, group_digits};
+use tracedrop::base::units::{counted_records, group_digits};
 
 /// Keyboard shortcuts of one group: the keys and what they do.
 pub type Keys = &'static [(&'static [&'static str], &'static str)];
@@ -99,7 +99,7 @@ static ENGLISH: Words = Words {
 
 /// A count of records. `noun` is plural: "events", "lines".
 fn records_named(n: u64, noun: &str) -> String {
-    counted(n, noun.strip_suffix('s').unwrap_or(noun), noun)
+    counted_records(n, noun)
 }
 
 /// The records of a file: how many were kept, repaired and skipped.
