@@ -305,12 +305,8 @@ pub fn counted(n: u64, one: &str, many: &str) -> String {
 
 /// A count of records by the plural of their noun: `1 entry` and `1 event` of `entries` and `events`.
 pub fn counted_records(n: u64, many: &str) -> String {
-    if n == 1
-        && let Some(stem) = many.strip_suffix("ies")
-    {
-        return format!("1 {stem}y");
-    }
-    counted(n, many.strip_suffix('s').unwrap_or(many), many)
+    let one = many.strip_suffix("ies").map(|stem| format!("{stem}y"));
+    counted(n, one.as_deref().or(many.strip_suffix('s')).unwrap_or(many), many)
 }
 
 /// A share as a percentage with one decimal: the value times 100 in double arithmetic, then rounded.

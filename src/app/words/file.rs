@@ -1,9 +1,9 @@
 //! Texts of the card of a file.
 
-use super::{Counts, number, records_named, records_told, sentence};
+use super::{Counts, number, records_told, sentence};
 use tracedrop::base::text;
-use tracedrop::base::units::counted;
 use tracedrop::base::units::format_bytes;
+use tracedrop::base::units::{counted, counted_records};
 use tracedrop::engine::protocol::IndexView;
 
 /// Texts of the card of a file.
@@ -103,9 +103,9 @@ pub const ENGLISH: FileWords = FileWords {
     short_truncated: "truncated",
     short_damaged: "damaged",
     short_unused: "bytes unused",
-    verdict_clean: |records, noun| format!("Parsed {}, no problems", records_named(records, noun)),
+    verdict_clean: |records, noun| format!("Parsed {}, no problems", counted_records(records, noun)),
     verdict_notes: |records, noun, n_notes| {
-        format!("Parsed {}, with {}", records_named(records, noun), counted(n_notes, "note", "notes"))
+        format!("Parsed {}, with {}", counted_records(records, noun), counted(n_notes, "note", "notes"))
     },
     verdict_counts: records_told,
     verdict_unused: |counts, noun, unused| {
@@ -119,7 +119,7 @@ pub const ENGLISH: FileWords = FileWords {
             "Stopped at {} of {}: parsed {}",
             format_bytes(read),
             format_bytes(total),
-            records_named(records, noun)
+            counted_records(records, noun)
         )
     },
     verdict_left_out: |n_read, n_files, records, noun| {
@@ -127,16 +127,16 @@ pub const ENGLISH: FileWords = FileWords {
             "Parsed {} of {}: {}",
             number(n_read),
             counted(n_files, "file", "files"),
-            records_named(records, noun)
+            counted_records(records, noun)
         )
     },
     verdict_so_far: |records, noun| {
-        format!("{} so far. The numbers below cover only these.", records_named(records, noun))
+        format!("{} so far. The numbers below cover only these.", counted_records(records, noun))
     },
     verdict_held_so_far: |records, noun| {
         format!(
             "{} so far. The numbers below cover only the selected time range.",
-            records_named(records, noun)
+            counted_records(records, noun)
         )
     },
     show_account: "Parsing details",

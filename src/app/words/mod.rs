@@ -97,11 +97,6 @@ static ENGLISH: Words = Words {
     timeline: timeline::ENGLISH,
 };
 
-/// A count of records. `noun` is plural: "events", "lines".
-fn records_named(n: u64, noun: &str) -> String {
-    counted_records(n, noun)
-}
-
 /// The records of a file: how many were kept, repaired and skipped.
 fn records_told((kept, repaired, skipped): Counts, noun: &str) -> String {
     let mut parts = vec![format!("{} kept", number(kept))];
@@ -111,7 +106,7 @@ fn records_told((kept, repaired, skipped): Counts, noun: &str) -> String {
     if skipped > 0 {
         parts.push(format!("{} skipped", number(skipped)));
     }
-    format!("Parsed {}: {}", records_named(kept + repaired + skipped, noun), parts.join(", "))
+    format!("Parsed {}: {}", counted_records(kept + repaired + skipped, noun), parts.join(", "))
 }
 
 fn number(n: u64) -> String {
