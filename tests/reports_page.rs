@@ -158,7 +158,7 @@ fn rows(page: &mut String, list: &[[String; 4]]) {
 fn the_page_lists_what_there_is() {
     let all = described();
     let mut page = String::from(
-        "# Reports\n\nEvery report with its values, tables and columns. Ids are what JSON, CSV and `--where` use; times are nanoseconds \
+        "# Reports\n\nEvery report with its values, tables and columns. Ids are what JSON and `--where` use; CSV has the unit behind them (`total_ns`), which `--where` takes, too. Times are nanoseconds \
          there. This page is generated: `UPDATE=1 cargo test --test reports_page`.\n\n",
     );
     let ids = CONCLUSIONS.iter().map(|info| (info.id, info.title));

@@ -3,6 +3,7 @@
 //! Takes a number and its [`Unit`] and returns short text. Machine-readable exports use the plain number instead.
 
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// Unit of a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -60,7 +61,23 @@ impl Unit {
             Unit::FlopsPerSecond => "flop/s",
         }
     }
+
+    /// Heading of a column of numbers in machine-read exports: its id, with the unit unless the id already implies it: `total_ns`,
+    /// `total_per_step_ns`, `read_bytes_per_step`.
+    pub fn with_symbol(self, id: &str) -> Cow<'_, str> {
+        let symbol = self.symbol();
+        let stem = id.strip_suffix(PER_STEP).unwrap_or(id);
+        // A word for a ratio anywhere in the id implies the unit: `write_once_ratio_mean`.
+        let tells_ratio = |word: &str| matches!(word, "ratio" | "fraction" | "frac");
+        let has_unit = symbol.is_empty()
+            || stem.strip_suffix(symbol).is_some_and(|rest| rest.is_empty() || rest.ends_with('_'))
+            || self == Unit::Ratio && id.split('_').any(tells_ratio);
+        if has_unit { Cow::Borrowed(id) } else { Cow::Owned(format!("{id}_{symbol}")) }
+    }
 }
+
+/// End of the ids of columns whose values are divided by the number of steps.
+pub const PER_STEP: &str = "_per_step";
 
 /// A number as it stands in a sentence, with the word for what is counted: `12 samples`.
 pub fn in_words(value: f64, unit: Unit) -> String {

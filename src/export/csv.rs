@@ -7,8 +7,6 @@
 
 use super::{ExporterInfo, Input, LeftOut, TextsIn, WriteFn, always};
 use crate::base::text::{is_control, push_visible};
-use crate::base::units::Unit;
-use crate::report::amounts::PER_STEP;
 use crate::report::{Block, Cells, Column, Content, Findings, Report, RowsOf, Table, Value};
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -162,8 +160,7 @@ impl Sheet<'_> {
     }
 
     fn table(&mut self, table: &Table, order: impl IntoIterator<Item = u32>) -> io::Result<()> {
-        let header: Vec<Cow<'_, str>> =
-            table.columns.iter().map(|column| Cow::Owned(header(column))).collect();
+        let header: Vec<Cow<'_, str>> = table.columns.iter().map(|column| header(column)).collect();
         self.line(&header)?;
         let mut cells = Vec::with_capacity(table.columns.len());
         for row in order {
@@ -203,17 +200,11 @@ impl Sheet<'_> {
     }
 }
 
-/// `id`, with the unit unless `id` already implies it: `total_ns`, `total_per_step_ns`, `read_bytes_per_step`.
-fn header(column: &Column) -> String {
-    let symbol = column.unit.symbol();
-    let stem = column.id.strip_suffix(PER_STEP).unwrap_or(&column.id);
-    // A word for a ratio anywhere in the id implies the unit: `write_once_ratio_mean`.
-    let tells_ratio = |word: &str| matches!(word, "ratio" | "fraction" | "frac");
-    let has_unit = symbol.is_empty()
-        || !column.cells.is_numeric()
-        || stem.strip_suffix(symbol).is_some_and(|rest| rest.is_empty() || rest.ends_with('_'))
-        || column.unit == Unit::Ratio && column.id.split('_').any(tells_ratio);
-    if has_unit { column.id.to_string() } else { format!("{}_{symbol}", column.id) }
+fn header(column: &Column) -> Cow<'_, str> {
+    match column.cells.is_numeric() {
+        true => column.unit.with_symbol(&column.id),
+        false => Cow::Borrowed(&column.id),
+    }
 }
 
 fn value_text(value: &Value) -> Cow<'_, str> {

@@ -19,6 +19,7 @@ mod syntax;
 use crate::base::units::Unit;
 use operand::Operand;
 use regex_lite::{Regex, RegexBuilder};
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ops::Range;
 
@@ -63,6 +64,16 @@ pub enum Misfit {
     Lacks(String),
     /// The table has that column, but of another unit or kind: samples, where the filter has a time.
     OtherKind,
+}
+
+impl ColumnInfo<'_> {
+    /// Heading of the column in CSV.
+    fn csv_heading(&self) -> Cow<'_, str> {
+        match self.kind {
+            Kind::Number => self.unit.with_symbol(self.id),
+            Kind::Text | Kind::Bool => Cow::Borrowed(self.id),
+        }
+    }
 }
 
 impl FilterError {
@@ -231,6 +242,12 @@ pub fn is_number(text: &str, unit: Unit, cell: CellRef<'_>) -> bool {
     Operand::parse(text, unit).is_ok_and(|operand| operand.ordering(cell) == Some(Ordering::Equal))
 }
 
+/// The number that someone wrote, in the smallest unit of `unit`; an error sentence if it is none, or lacks its unit, in a test of
+/// `name` with the sign `op`.
+pub fn number(text: &str, unit: Unit, name: &str, op: &str) -> Result<f64, String> {
+    Operand::parse(text, unit).map(|operand| operand.value()).map_err(|why| why.sentence(name, op))
+}
+
 /// The filter that finds this text as it stands, whatever signs are in it.
 pub fn exactly(text: &str) -> String {
     let is_sign = |letter: char| letter.is_whitespace() || "\"|:<>=!/\\".contains(letter);
@@ -312,11 +329,17 @@ impl Test {
             Some((name, relation)) => (name.as_ref(), *relation, &atom.value),
         };
         let Some(column) = find(name, columns) else {
+            // Names of kernels are full of `<` and `:`, so these make a test only where more speaks for one.
             let is_number =
                 matches!(value.kind, syntax::Kind::Bare) && operand::starts_as_number(&value.text);
-            let is_test = matches!(relation, syntax::Relation::Compares(_)) && is_number;
+            let is_test = match relation {
+                syntax::Relation::Compares(Op::Equal | Op::NotEqual) => true,
+                syntax::Relation::Compares(_) => is_number,
+                syntax::Relation::Contains => false,
+            };
             if is_test || atom.is_quoted_name || is_known(name) {
-                let what = unknown_column(name, columns.iter().map(|column| column.id));
+                let ids = columns.iter().map(|column| column.id);
+                let what = unknown_column(name, &text[atom.at.clone()], ids);
                 return Err(FilterError {
                     at: atom.at.clone(),
                     what,
@@ -376,16 +399,23 @@ fn pattern(value: &syntax::Value<'_>, at: &Range<usize>) -> Result<Pattern, Filt
         .map_err(|why| error(format!("/{}/ is not a valid regular expression: {why}.", value.text)))
 }
 
-/// Place of the column of that id, or else of that label, in either case of letters.
+/// Place of the column of that id, or else of that label, or else of that heading in CSV, in either case of letters.
 pub fn find(name: &str, columns: &[ColumnInfo<'_>]) -> Option<usize> {
     let same = |a: &str, b: &str| a.to_lowercase() == b.to_lowercase();
     let by_id = columns.iter().position(|column| same(column.id, name));
-    by_id.or_else(|| columns.iter().position(|column| same(column.label, name)))
+    let by_label = || columns.iter().position(|column| same(column.label, name));
+    let by_heading = || columns.iter().position(|column| same(&column.csv_heading(), name));
+    by_id.or_else(by_label).or_else(by_heading)
 }
 
-/// Message about a name that none of the columns has; `ids` are theirs.
-pub fn unknown_column<'a>(name: &str, ids: impl Iterator<Item = &'a str>) -> String {
-    format!("There is no column “{name}” here. Columns: {}.", ids.collect::<Vec<&str>>().join(", "))
+/// Message about a name that none of the columns has, in the test `written`; `ids` are theirs.
+pub fn unknown_column<'a>(name: &str, written: &str, ids: impl Iterator<Item = &'a str>) -> String {
+    let ids = ids.collect::<Vec<&str>>().join(", ");
+    let mut what = format!("There is no column “{name}” here. Columns: {ids}.");
+    if !written.contains('"') {
+        what.push_str(&format!(" To search for the text itself, write \"{written}\"."));
+    }
+    what
 }
 
 #[cfg(test)]
@@ -525,6 +555,8 @@ mod tests {
         assert_eq!(matching("size<4096"), [1]);
         assert_eq!(matching("size=1GiB|calls=9"), [1, 3]);
         assert_eq!(matching("phase=decode calls>=10 self>1ms mm"), [0]);
+        // As CSV has them.
+        assert_eq!(matching("self_ns>1ms size_bytes>=4KiB self_share_ratio>=10%"), [0]);
     }
 
     /// Tables show yes and no, CSV and JSON true and false.
@@ -578,6 +610,13 @@ mod tests {
         assert_eq!(at, "self>1");
         assert_eq!(what, "1 needs a unit: self>1ms, self>1us.");
         assert_eq!(error("slef>1ms").1.split(". ").next(), Some("There is no column “slef” here"));
+        assert_eq!(
+            error("fase=decode").1,
+            "There is no column “fase” here. Columns: name, phase, self, calls, self_share, size, hit. To search \
+             for the text itself, write \"fase=decode\"."
+        );
+        assert_eq!(error("mm fase!=decode").0, "fase!=decode");
+        assert!(error("\"se lf\"=1us").1.ends_with("size, hit."));
         assert_eq!(error("phase>decode").1, "phase is text: use phase:decode or phase=decode.");
         assert_eq!(error("calls>ten").1, "“ten” is not a number.");
         assert_eq!(

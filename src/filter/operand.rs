@@ -143,6 +143,10 @@ impl Operand {
         Ok(Operand { value: scaled, whole: whole.or(is_whole.then_some(scaled as i128)) })
     }
 
+    pub fn value(&self) -> f64 {
+        self.value
+    }
+
     /// How a cell compares with it; `None` for a cell without a number.
     pub fn ordering(&self, cell: CellRef<'_>) -> Option<Ordering> {
         let cell = match cell {

@@ -6,7 +6,7 @@
 use super::table::{Cells, Column, Compared, Table};
 use super::value::Value;
 use super::{Block, Report};
-use crate::base::units::Unit;
+use crate::base::units::{PER_STEP, Unit};
 use serde::{Deserialize, Serialize};
 
 /// How amounts are shown.
@@ -115,9 +115,6 @@ impl Scale {
         if is_taken(&id) { format!("{id}_overall") } else { id }
     }
 }
-
-/// End of the ids of amounts per step.
-pub const PER_STEP: &str = "_per_step";
 
 /// Whether one of the headings `labels` of a table is that of the share of the column headed `label`. That column stays as it is
 /// where others are shown as shares.

@@ -167,7 +167,10 @@ pub fn keep_rows(reports: &mut [Report], filter: &str) -> Result<Vec<String>, Fi
         if let Misfit::Lacks(name) = &error.misfit {
             error.what = match is_known(name) {
                 true => format!("No table has all columns that this filter names; some lack “{name}”."),
-                false => filter::unknown_column(name, ids(&tables).iter().map(String::as_str)),
+                false => {
+                    let written = &filter[error.at.clone()];
+                    filter::unknown_column(name, written, ids(&tables).iter().map(String::as_str))
+                }
             };
         }
         return Err(error);
@@ -354,7 +357,7 @@ mod tests {
         assert_eq!(kept("self>1"), Err("1 needs a unit: self>1ms, self>1us.".to_string()));
         assert_eq!(
             kept("zzz=1"),
-            Err("There is no column “zzz” here. Columns: name, self, line.".to_string())
+            Err("There is no column “zzz” here. Columns: name, self, line. To search for the text itself, write \"zzz=1\".".to_string())
         );
         assert_eq!(
             kept("line=2 self>1ns"),
