@@ -3,6 +3,7 @@
 use super::{Comparison, Digest, Measure, measures_of};
 use crate::base::text;
 use crate::base::units::{Unit, format_float};
+use crate::filter;
 
 /// A limit on the change of a measure.
 #[derive(Clone, PartialEq, Debug)]
@@ -16,14 +17,12 @@ pub struct Limit {
     size: Size,
 }
 
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 enum Size {
     /// Percent of A.
     Percent(f64),
-    /// In the measure's own unit.
-    Units(f64),
-    /// Nanoseconds.
-    Ns(f64),
+    /// An amount with its unit, as in filters: what it is depends on the measure.
+    Amount(String),
 }
 
 /// Result of checking a limit.
@@ -36,9 +35,9 @@ pub enum Outcome {
 }
 
 impl Limit {
-    /// Parses `MEASURE > NUMBER`, also with `<`, `>=` and `<=`. The number has the unit `%`, `ns`, `us`, `µs`, `ms` or `s`, or none
-    /// (the unit of the measure). The limit is exceeded if the change B − A is beyond the number. Returns an error text if parsing
-    /// fails.
+    /// Parses `MEASURE > NUMBER`, also with `<`, `>=` and `<=`. The number is in `%`, or an amount as filters have it: times with a
+    /// unit, sizes and counts with or without. The limit is exceeded if the change B − A is beyond the number. Returns an error text
+    /// if parsing fails.
     pub fn parse(text: &str) -> Result<Limit, String> {
         let wrong = |why: &str| format!("'{text}' is not a limit: {why}; example: 'gpu.per_step > 3%'");
         let at = text.find(['<', '>']).ok_or_else(|| wrong("it has neither < nor >"))?;
@@ -50,23 +49,17 @@ impl Limit {
             None => (false, rest),
         };
         let number = number.trim();
-        type Of = fn(f64) -> Size;
-        let units: [(&str, Of); 6] = [
-            ("%", Size::Percent),
-            ("ns", Size::Ns),
-            ("us", |n| Size::Ns(n * 1e3)),
-            ("µs", |n| Size::Ns(n * 1e3)),
-            ("ms", |n| Size::Ns(n * 1e6)),
-            ("s", |n| Size::Ns(n * 1e9)),
-        ];
-        let with_unit = units.iter().find_map(|(unit, size)| Some((number.strip_suffix(unit)?, *size)));
-        let (digits, size) = with_unit.unwrap_or((number, Size::Units));
-        let value: f64 = digits.trim().parse().map_err(|_| wrong("the value is not a number"))?;
+        let no_number = || wrong("the value is not a number");
+        let size = match number.strip_suffix('%') {
+            Some(digits) => Size::Percent(digits.trim().parse().map_err(|_| no_number())?),
+            None if is_amount(number) => Size::Amount(number.to_string()),
+            None => return Err(no_number()),
+        };
         let measure = measure.trim();
         if measure.ends_with('=') {
             return Err(wrong("write >= for => and <= for =<"));
         }
-        if measure.is_empty() || !value.is_finite() {
+        if measure.is_empty() || matches!(size, Size::Percent(percent) if !percent.is_finite()) {
             return Err(wrong("the metric is missing or the number is not finite"));
         }
         Ok(Limit {
@@ -74,7 +67,7 @@ impl Limit {
             measure: measure.to_string(),
             is_above,
             is_equal_too,
-            size: size(value),
+            size,
         })
     }
 
@@ -89,14 +82,23 @@ impl Limit {
                 self.measure
             ));
         };
-        let limit = match self.size {
+        let limit = match &self.size {
             Size::Percent(_) => return Err("a percentage needs a second trace to compare with".to_string()),
-            Size::Units(limit) => limit,
-            Size::Ns(limit) if *unit == Unit::Ns => limit,
-            Size::Ns(_) => return Err(format!("{id} is not a time")),
+            Size::Amount(number) => self.amount(number, id, *unit)?,
         };
         let words = format!("{what}: {}", format_float(*a, *unit));
         Ok(if self.is_beyond(*a, limit) { Outcome::Passed(words) } else { Outcome::Kept(words) })
+    }
+
+    /// A number in the unit of the measure `id`.
+    fn amount(&self, number: &str, id: &str, unit: Unit) -> Result<f64, String> {
+        let op = match (self.is_above, self.is_equal_too) {
+            (true, false) => " > ",
+            (true, true) => " >= ",
+            (false, false) => " < ",
+            (false, true) => " <= ",
+        };
+        filter::number(number, unit, id, op).map_err(|why| why.trim_end_matches('.').to_string())
     }
 
     fn is_beyond(&self, value: f64, limit: f64) -> bool {
@@ -119,22 +121,27 @@ impl Limit {
         };
         let Measure { a, b, .. } = *measure;
         let difference = b - a;
-        let (change, limit) = match self.size {
+        let (change, limit) = match &self.size {
             Size::Percent(limit) if a == 0.0 && difference != 0.0 => {
-                (difference.signum() * f64::INFINITY, limit)
+                (difference.signum() * f64::INFINITY, *limit)
             }
-            Size::Percent(limit) if a == 0.0 => (0.0, limit),
-            Size::Percent(limit) => (100.0 * difference / a, limit),
-            Size::Units(limit) => (difference, limit),
-            Size::Ns(limit) if measure.unit == Unit::Ns => (difference, limit),
-            Size::Ns(_) => {
-                return Err(format!("'{}': {} is not a time", self.text, self.measure));
+            Size::Percent(limit) if a == 0.0 => (0.0, *limit),
+            Size::Percent(limit) => (100.0 * difference / a, *limit),
+            Size::Amount(number) => {
+                let limit = self.amount(number, &self.measure, measure.unit);
+                (difference, limit.map_err(|why| format!("'{}': {why}", self.text))?)
             }
         };
         let is_beyond = self.is_beyond(change, limit);
         let shown = |value: f64| format_float(value, measure.unit);
-        let mut numbers =
-            format!("{}: {} in A, {} in B, {}", self.measure, shown(a), shown(b), super::percent(a, b));
+        let percent = super::percent(a, b);
+        // In the unit of the limit.
+        let changed = match &self.size {
+            Size::Amount(_) if difference > 0.0 => format!("+{} ({percent})", shown(difference)),
+            Size::Amount(_) if difference < 0.0 => format!("{} ({percent})", shown(difference)),
+            _ => percent,
+        };
+        let mut numbers = format!("{}: {} in A, {} in B, {changed}", self.measure, shown(a), shown(b));
         if let Some(mean) = mean_of_unlike_groups(measure, comparison) {
             numbers.push_str(&format!("; sums over different numbers of files, see {}", mean.id));
         }
@@ -149,6 +156,12 @@ impl Limit {
             (false, _) => Outcome::Kept(numbers),
         })
     }
+}
+
+/// Whether a text is an amount of anything that is measured.
+fn is_amount(text: &str) -> bool {
+    let units = [Unit::Ns, Unit::Bytes, Unit::Flops, Unit::Ratio, Unit::Count];
+    units.into_iter().any(|unit| filter::number(text, unit, "", "").is_ok())
 }
 
 /// The mean per file in place of sums over different numbers of files.
@@ -226,16 +239,28 @@ mod tests {
         assert_eq!(passed("n > 1", None), Ok(true));
         assert_eq!(passed("n > 1000%", None), Ok(true));
         assert!(passed("n > 1 ms", None).is_err() && passed("m > 1", None).is_err());
+        assert_eq!(passed("n > 0.001k", None), Ok(true));
+        // Nanoseconds or seconds?
+        assert_eq!(
+            Limit::parse("gpu.per_step > 30").unwrap().check(&comparison(None)),
+            Err("'gpu.per_step > 30': 30 needs a unit: gpu.per_step > 30ms, gpu.per_step > 30us".to_string())
+        );
+        let words = |text: &str| match Limit::parse(text).unwrap().check(&comparison(None)) {
+            Ok(Outcome::Kept(words) | Outcome::Passed(words)) => words,
+            Err(why) => why,
+        };
+        assert_eq!(words("gpu.per_step > 1,000us"), "gpu.per_step: 100 ns in A, 104 ns in B, +4 ns (+4.0%)");
+        assert_eq!(words("gpu.per_step > 30%"), "gpu.per_step: 100 ns in A, 104 ns in B, +4.0%");
         let held = |text: &str| {
             let outcome = Limit::parse(text).unwrap().hold(&comparison(None).measures);
             outcome.map(|outcome| matches!(outcome, Outcome::Passed(_)))
         };
         assert_eq!(held("gpu.per_step > 99 ns"), Ok(true));
         assert_eq!(held("gpu.per_step > 100 ns"), Ok(false));
-        assert_eq!(held("gpu.per_step >= 100"), Ok(true));
+        assert_eq!(held("gpu.per_step >= 100ns"), Ok(true));
         assert_eq!(held("n < 1"), Ok(true));
         assert!(held("gpu.per_step > 3%").is_err() && held("n > 1 s").is_err() && held("m > 1").is_err());
-        for wrong in ["", "a", "a >", "> 3", "a > x%", "a > inf", "a = 3", "a => 3%", "a =< 3"] {
+        for wrong in ["", "a", "a >", "> 3", "a > x%", "a > inf", "a = 3", "a => 3%", "a =< 3", "a > 1kg"] {
             assert!(Limit::parse(wrong).is_err(), "{wrong}");
         }
     }
