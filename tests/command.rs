@@ -404,6 +404,11 @@ fn sql_and_agents_have_instructions() {
     let check = tracedrop(&dir).args(["check", "00000000/a/b/c/d=1"]).output().unwrap();
     assert_eq!(check.status.code(), Some(1));
     assert!(check.stdout.starts_with(b"cannot tell, because "));
+    let check = tracedrop(&dir).args(["check", "00000000/a/b/c/d=1", "--in", "nowhere"]).output().unwrap();
+    assert_eq!(check.status.code(), Some(2));
+    assert!(said(&check).contains("--in nowhere: no such file or folder"), "{}", said(&check));
+    let mcp = tracedrop(&dir).args(["mcp", ".", "--exports", "nowhere"]).output().unwrap();
+    assert!(said(&mcp).contains("--exports nowhere: "), "{}", said(&mcp));
 }
 
 /// Answers of the server for agents to these questions, in order, about the situations.
@@ -473,6 +478,51 @@ fn differences_are_checked_with_their_sign() {
     };
     let typed = shown.replace('−', "-").replace('µ', "u");
     assert_eq!([shown, &typed, &other].map(check), [Some(0), Some(0), Some(1)], "{line}");
+}
+
+/// What was not recorded cannot be told; what no trace can have, or what doesn't fit into the answer, is a wrong question.
+#[test]
+fn agents_read_whether_the_data_or_the_question_is_wrong() {
+    let open = ("open", r#"{"paths":["graphs-all-recorded.json"]}"#.to_string());
+    let opened = answers(std::slice::from_ref(&open));
+    let handle = opened[0].split([' ', ':']).nth(1).unwrap();
+    let table = |rest: &str| ("table", format!(r#"{{"handle":"{handle}",{rest}}}"#));
+    let all = answers(&[
+        open,
+        table(r#""report":"gpu-memory","table":"allocations""#),
+        table(r#""report":"gpu-memory","table":"allocation""#),
+        table(r#""report":"slices","table":"slices","max_bytes":399"#),
+        table(r#""report":"slices","table":"slices","max_bytes":400"#),
+    ]);
+    let starts = [
+        "cannot tell, because the data for this table is not in the trace: no ",
+        "wrong question: no ",
+        "wrong question: max_bytes is 399; the least is 400",
+        "wrong question: max_bytes is too small for the next row",
+    ];
+    for (answer, start) in all[1..].iter().zip(starts) {
+        assert!(answer.starts_with(start), "{answer}");
+    }
+}
+
+/// A test of a column that no table has is an error, and no search for the text.
+#[test]
+fn a_filter_of_an_unknown_column_is_an_error() {
+    let dir = folder("filters");
+    let slices = |filter: &str| {
+        let mut command = tracedrop(&dir);
+        command.args(["report", "a.json", "--report", "slices", "--format", "json", "--where", filter]);
+        command.output().unwrap()
+    };
+    for filter in ["fase=decode", "fase!=decode", "fase>1"] {
+        let output = slices(filter);
+        assert_eq!(output.status.code(), Some(2), "{filter}");
+        assert!(said(&output).contains("There is no column “fase” here"), "{}", said(&output));
+    }
+    let quoted = slices("\"fase=decode\"");
+    assert_eq!(quoted.status.code(), Some(0), "{}", said(&quoted));
+    // By the heading in CSV.
+    assert_eq!(slices("self_ns>1ns").stdout, slices("self>1ns").stdout);
 }
 
 /// Data that is there is needed for an answer, and may not be enough for it. Memory has no time.

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use tracedrop::base::units::Unit;
 use tracedrop::filter::{CellRef, is_number};
-use tracedrop::report::Value;
+use tracedrop::report::{Value, cell_text};
 
 #[derive(Args)]
 pub struct CheckArgs {
@@ -29,21 +29,24 @@ pub fn run(args: &CheckArgs) -> io::Result<ExitCode> {
             _ => return Ok(usage(format!("'{claim}' is not ID=VALUE"))),
         }
     }
+    if let Some(missing) = args.places.iter().find(|place| !place.exists()) {
+        return Ok(usage(format!("--in {}: no such file or folder", missing.display())));
+    }
     let mut desk = Desk::new(Folders::none(), None);
     let mut out = crate::cli::output::stdout();
     let mut all_are_right = true;
     for (id, stated) in claims {
         let line = match value_of(&mut desk, id, &args.places) {
-            Ok((value, unit)) if is_same(stated, &value, unit) => {
-                format!("ok: {id} = {}", value.display(unit))
+            Ok((value, unit, label)) if is_same(stated, &value, unit) => {
+                format!("ok: {id} = {}", cell_text(&value, unit, &label))
             }
-            Ok((Value::Missing, _)) => {
+            Ok((Value::Missing, ..)) => {
                 all_are_right = false;
                 format!("wrong: {id} has no value, not {stated}")
             }
-            Ok((value, unit)) => {
+            Ok((value, unit, label)) => {
                 all_are_right = false;
-                let (shown, exact) = (value.display(unit), value.plain());
+                let (shown, exact) = (cell_text(&value, unit, &label), value.plain());
                 let exact = if exact == shown { String::new() } else { format!(" (exactly {exact})") };
                 format!("wrong: {id} = {shown}{exact}, not {stated}")
             }
@@ -57,8 +60,8 @@ pub fn run(args: &CheckArgs) -> io::Result<ExitCode> {
     Ok(if all_are_right { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// The number of an id, after opening its file.
-fn value_of(desk: &mut Desk, id: &str, places: &[PathBuf]) -> Result<(Value, Unit), String> {
+/// The number of an id, its unit and its label, after opening its file.
+fn value_of(desk: &mut Desk, id: &str, places: &[PathBuf]) -> Result<(Value, Unit, String), String> {
     let handle = id.split('/').next().unwrap_or_default();
     let mut handles = Vec::new();
     for key in handle.split('-') {

@@ -194,8 +194,12 @@ pub struct ExplainAsk {
     pub max_bytes: Option<usize>,
 }
 
-fn bounded(max_bytes: Option<usize>) -> usize {
-    max_bytes.unwrap_or(DEFAULT_BYTES).clamp(LEAST_BYTES, MOST_BYTES)
+/// Bytes that an answer may have. Less than anything can be said in is an error; above the most, the most.
+fn bounded(max_bytes: Option<usize>) -> Result<usize, String> {
+    match max_bytes.unwrap_or(DEFAULT_BYTES) {
+        few if few < LEAST_BYTES => Err(format!("max_bytes is {few}; the least is {LEAST_BYTES}")),
+        bytes => Ok(bytes.min(MOST_BYTES)),
+    }
 }
 
 /// `rows 1–12 of 4,318`.
@@ -240,10 +244,12 @@ impl Desk {
         if ask.paths.is_empty() {
             return Err("paths is empty".to_string());
         }
+        // Before files are read for nothing.
+        let max_bytes = bounded(ask.max_bytes)?;
         let paths: Vec<PathBuf> =
             ask.paths.iter().map(|path| self.folders.find(path)).collect::<Result<_, _>>()?;
         match self.read(&paths, ask.together)? {
-            Ok(open) => Ok(overview(open, bounded(ask.max_bytes))),
+            Ok(open) => Ok(overview(open, max_bytes)),
             Err(why) => Ok(Answer::CannotTell(why)),
         }
     }
@@ -274,7 +280,7 @@ impl Desk {
     /// What is slow, with evidence.
     pub fn findings(&mut self, ask: &FindingsAsk) -> Answered {
         let open = self.find(&ask.handle)?;
-        Ok(findings(open, ask.offset, bounded(ask.max_bytes)))
+        findings(open, ask.offset, bounded(ask.max_bytes)?)
     }
 
     /// Rows of a table.
@@ -288,8 +294,16 @@ impl Desk {
         let exports = self.exports.take();
         let answered = self.find(&ask.handle).and_then(|open| {
             let handle = open.handle.clone();
-            let report = values::report_of(open.document.shown().reports(), &ask.report)?;
-            table(&handle, report, values::table_of(report, &ask.table)?, ask, exports.as_ref())
+            let reports = open.document.shown().reports();
+            let found = values::report_of(reports, &ask.report)
+                .and_then(|report| Ok((report, values::table_of(report, &ask.table)?)));
+            match found {
+                Ok((report, of)) => table(&handle, report, of, ask, exports.as_ref()),
+                Err(why) if values::is_documented(&ask.report, &ask.table) => {
+                    Ok(Answer::CannotTell(format!("the data for this table is not in the trace: {why}")))
+                }
+                Err(why) => Err(why),
+            }
         });
         self.exports = exports;
         answered
@@ -297,11 +311,12 @@ impl Desk {
 
     /// Compares two open traces; the comparison is open afterwards.
     pub fn compare(&mut self, ask: &CompareAsk) -> Answered {
+        let max_bytes = bounded(ask.max_bytes)?;
         let handle = format!("{}-{}", ask.a, ask.b);
         self.compared(&ask.a, &ask.b, &ask.phase)?.map_or_else(
             |why| Ok(Answer::CannotTell(why)),
             |open| {
-                Ok(match findings(open, 0, bounded(ask.max_bytes)) {
+                Ok(match findings(open, 0, max_bytes)? {
                     Answer::Found(text) => {
                         Answer::Found(format!("{text}handle of the comparison: {handle} (times are B − A)\n"))
                     }
@@ -338,15 +353,14 @@ impl Desk {
 
     /// What ran between two times.
     pub fn window(&mut self, ask: &WindowAsk) -> Answered {
-        Ok(match self.stretch(&ask.handle, &ask.range)? {
-            Ok(stretch) => window(
-                &format!("{}/{WINDOW}/{}", ask.handle, ask.range.trim()),
-                &stretch,
-                ask.offset,
-                bounded(ask.max_bytes),
-            ),
-            Err(why) => Answer::CannotTell(why),
-        })
+        let max_bytes = bounded(ask.max_bytes)?;
+        match self.stretch(&ask.handle, &ask.range)? {
+            Ok(stretch) => {
+                let id = format!("{}/{WINDOW}/{}", ask.handle, ask.range.trim());
+                window(&id, &stretch, ask.offset, max_bytes)
+            }
+            Err(why) => Ok(Answer::CannotTell(why)),
+        }
     }
 
     /// Sums of a stretch of time. The inner error is why there are none.
@@ -401,7 +415,7 @@ impl Desk {
             let stretch = self.stretch(handle, range)??;
             let name = stretch.names.iter().find(|name| hash_of(&name.name) == row);
             let name = name.map(|name| name.name.clone()).unwrap_or_default();
-            let mut lines = Lines::new(bounded(ask.max_bytes) - CUT_BYTES);
+            let mut lines = Lines::new(bounded(ask.max_bytes)? - CUT_BYTES);
             lines.push(&format!(
                 "{} = {} (exactly {} {})",
                 ask.id,
@@ -424,12 +438,12 @@ impl Desk {
         let open = self.find(handle)?;
         let run = open.document.session().and_then(|session| session.shared_run().ok());
         let found = values::find(open.document.shown().reports(), rest)?;
-        let mut lines = Lines::new(bounded(ask.max_bytes) - CUT_BYTES);
+        let mut lines = Lines::new(bounded(ask.max_bytes)? - CUT_BYTES);
         let exact = match &found.value {
             Value::Text(_) => String::new(),
             value => format!(" (exactly {} {})", value.plain(), unit_name(found.unit)),
         };
-        lines.push(&format!("{} = {}{exact}", ask.id, cell(&found.value, found.unit)));
+        lines.push(&format!("{} = {}{exact}", ask.id, cell(&found.value, found.unit, &found.label)));
         lines.push(&format!("label: {}", found.label));
         if !found.hint.is_empty() {
             lines.push(&format!("definition: {}", sentence(found.hint)));
@@ -439,7 +453,11 @@ impl Desk {
             Of::Finding(finding) => {
                 lines.push(&format!("finding: {}", sentence(&finding.text)));
                 for fact in &finding.evidence {
-                    lines.push(&format!("evidence: {} = {}", fact.label, cell(&fact.value, fact.unit)));
+                    lines.push(&format!(
+                        "evidence: {} = {}",
+                        fact.label,
+                        cell(&fact.value, fact.unit, &fact.label)
+                    ));
                 }
                 if let Some(rows) = &finding.rows {
                     lines.push(&format!("rows: {}", rows_with(rows)));
@@ -456,7 +474,11 @@ impl Desk {
                 for column in &table.columns {
                     let value = column.cells.get(row);
                     if value != Value::Missing {
-                        lines.push(&format!("  {} = {}", column.id, cell(&value, column.unit)));
+                        lines.push(&format!(
+                            "  {} = {}",
+                            column.id,
+                            cell(&value, column.unit, &column.label)
+                        ));
                     }
                 }
                 let is_name = |column: &&tracedrop::report::Column| column.id == "name";
@@ -470,14 +492,15 @@ impl Desk {
     }
 
     /// The number of an id.
-    pub fn value(&mut self, id: &str) -> Result<(Value, Unit), String> {
+    pub fn value(&mut self, id: &str) -> Result<(Value, Unit, String), String> {
         let parts: Vec<&str> = id.split('/').collect();
         if let [handle, WINDOW, range, row, column] = parts[..] {
-            return self.value_in_window(handle, range, row, column);
+            let (value, unit) = self.value_in_window(handle, range, row, column)?;
+            return Ok((value, unit, column.to_string()));
         }
         let (handle, rest) = parts.split_first().ok_or("the id is empty")?;
         let found = values::find(self.find(handle)?.document.shown().reports(), rest)?;
-        Ok((found.value, found.unit))
+        Ok((found.value, found.unit, found.label))
     }
 
     /// Opens a comparison for [`Desk::value`].
@@ -562,7 +585,7 @@ fn overview(open: &mut Open, max_bytes: usize) -> Answer {
             .facts
             .iter()
             .take(4)
-            .map(|fact| format!("{FACT}/{} = {}", fact.id, cell(&fact.value, fact.unit)))
+            .map(|fact| format!("{FACT}/{} = {}", fact.id, cell(&fact.value, fact.unit, &fact.label)))
             .collect();
         // Of several files, ids are of the first one.
         let of = match blocks.next() {
@@ -631,7 +654,7 @@ fn headline(reports: &[Report], max_bytes: usize) -> String {
 }
 
 /// Findings from the one at `offset` on, under the title and caption of their block, which say what their times are.
-fn findings(open: &mut Open, offset: usize, max_bytes: usize) -> Answer {
+fn findings(open: &mut Open, offset: usize, max_bytes: usize) -> Answered {
     let handle = open.handle.clone();
     // The answer to opening has the warnings of a trace.
     let is_first_answer = matches!(open.document, Document::Compared(_)) && offset == 0;
@@ -649,15 +672,15 @@ fn findings(open: &mut Open, offset: usize, max_bytes: usize) -> Answer {
         let mut empty: Vec<String> = blocks.collect();
         empty.dedup();
         let and_head = |why: String| format!("{why}\n{head}").trim_end().to_string();
-        return match empty.is_empty() {
+        return Ok(match empty.is_empty() {
             true => Answer::CannotTell(and_head(
                 "this format has no findings; the tables of its reports have the numbers".to_string(),
             )),
             false => Answer::NothingFound(and_head(empty.join(" "))),
-        };
+        });
     }
     if offset >= all.len() {
-        return Answer::NothingFound(format!("there are {} findings", all.len()));
+        return Ok(Answer::NothingFound(format!("there are {} findings", all.len())));
     }
     let mut lines = Lines::new(max_bytes.saturating_sub(220 + head.len()));
     let mut n_shown = 0;
@@ -679,15 +702,15 @@ fn findings(open: &mut Open, offset: usize, max_bytes: usize) -> Answer {
         n_shown += 1;
     }
     if n_shown == 0 {
-        return Answer::CannotTell("the next finding is longer than max_bytes".to_string());
+        return Err("max_bytes is too small for the next finding".to_string());
     }
     let next = offset + n_shown;
     let next = if next < all.len() { format!("; next: offset={next}") } else { String::new() };
-    Answer::Found(format!(
+    Ok(Answer::Found(format!(
         "{}{next}\nid of a number: {handle}/{FINDING}/NAME/time_ns (or share, or a name in brackets)\n{head}{}",
         rows_of(offset, n_shown, all.len()),
         lines.finish()
-    ))
+    )))
 }
 
 /// A finding with the evidence that its sentence doesn't have.
@@ -703,7 +726,7 @@ fn finding_line(name: &str, finding: &Finding, block: &Findings) -> String {
     let stakes = if stakes.is_empty() { String::new() } else { format!(" {}:", stakes.join(", ")) };
     let evidence: Vec<String> = finding
         .further_evidence(finding.time.filter(|_| block.stakes != Stakes::Difference))
-        .map(|fact| format!("{} = {}", fact.id, cell(&fact.value, fact.unit)))
+        .map(|fact| format!("{} = {}", fact.id, cell(&fact.value, fact.unit, &fact.label)))
         .collect();
     let evidence = if evidence.is_empty() { String::new() } else { format!(" ({})", evidence.join("; ")) };
     let rows = finding.rows.as_ref().map(|rows| format!(" → {}", rows_with(rows)));
@@ -747,7 +770,7 @@ fn table(
     ask: &TableAsk,
     exports: Option<&Exports>,
 ) -> Answered {
-    let max_bytes = bounded(ask.max_bytes);
+    let max_bytes = bounded(ask.max_bytes)?;
     let columns = columns_of(table, ask)?;
     let sort = match ask.sort.as_str() {
         "" => table.sort,
@@ -782,7 +805,7 @@ fn table(
     for row in &order[ask.offset..] {
         let cells = columns.iter().map(|at| {
             let column = &table.columns[*at];
-            cell(&column.cells.get(*row as usize), column.unit)
+            cell(&column.cells.get(*row as usize), column.unit, &column.label)
         });
         let line = format!("{} | {}", keys[*row as usize], cells.collect::<Vec<_>>().join(" | "));
         if !lines.push(&line) {
@@ -791,9 +814,7 @@ fn table(
         n_shown += 1;
     }
     if n_shown == 0 {
-        return Ok(Answer::CannotTell(
-            "the next row is longer than max_bytes; ask for fewer columns".to_string(),
-        ));
+        return Err("max_bytes is too small for the next row; ask for more, or for fewer columns".to_string());
     }
     let mut first = rows_of(ask.offset, n_shown, order.len());
     let range = ask.offset as u64..(ask.offset + n_shown) as u64;
@@ -839,9 +860,9 @@ fn table(
     Ok(Answer::Found(format!("{first}\n{second}\n{}", lines.finish())))
 }
 
-fn window(id: &str, stretch: &Stretch, offset: usize, max_bytes: usize) -> Answer {
+fn window(id: &str, stretch: &Stretch, offset: usize, max_bytes: usize) -> Answered {
     if stretch.n == 0 {
-        return Answer::NothingFound("nothing ran in this stretch of time".to_string());
+        return Ok(Answer::NothingFound("nothing ran in this stretch of time".to_string()));
     }
     let mut lines = Lines::new(max_bytes.saturating_sub(260));
     let length = stretch.to_ns.saturating_sub(stretch.from_ns).max(1) as f64;
@@ -884,23 +905,26 @@ fn window(id: &str, stretch: &Stretch, offset: usize, max_bytes: usize) -> Answe
         n_shown += 1;
     }
     let n_names = stretch.names.len() as u64 + stretch.n_more;
+    if n_shown == 0 && !names.is_empty() {
+        return Err("max_bytes is too small for the next name".to_string());
+    }
     if n_shown == 0 {
-        return Answer::NothingFound(format!(
+        return Ok(Answer::NothingFound(format!(
             "there are {} names, {} of them listed",
             n_names,
             stretch.names.len()
-        ));
+        )));
     }
     let next = offset + n_shown;
     let next = if next < stretch.names.len() { format!("; next: offset={next}") } else { String::new() };
-    Answer::Found(format!(
+    Ok(Answer::Found(format!(
         "{}{next}\nid of a number: {id}/ROW/total (or self, count)\nfrom {} to {}: {} events\n{}",
         rows_of(offset, n_shown, n_names as usize),
         format_ns(stretch.from_ns as i64),
         format_ns(stretch.to_ns as i64),
         group_digits(stretch.n.into()),
         lines.finish()
-    ))
+    )))
 }
 
 /// The longest events of a name, with their places in the file.

@@ -41,7 +41,7 @@ pub fn run(args: &McpArgs) -> io::Result<ExitCode> {
     };
     let exports = match args.exports.as_deref().map(Exports::new).transpose() {
         Ok(exports) => exports,
-        Err(why) => return Ok(usage(why)),
+        Err(why) => return Ok(usage(format!("--exports {why}; create the folder first"))),
     };
     let mut desk = Desk::new(folders, exports);
     let mut input = io::BufReader::new(io::stdin().lock());

@@ -2,7 +2,7 @@
 
 use tracedrop::base::text::shortened;
 use tracedrop::base::units::Unit;
-use tracedrop::report::Value;
+use tracedrop::report::{Value, cell_text};
 
 /// Bytes of an answer unless the question has another limit, and what that may be.
 pub const DEFAULT_BYTES: usize = 4096;
@@ -51,11 +51,11 @@ fn is_invisible(letter: char) -> bool {
     matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// A cell: texts as data, numbers with their unit.
-pub fn cell(value: &Value, unit: Unit) -> String {
+/// A value with that label: texts as data, numbers with their unit, and differences with their sign.
+pub fn cell(value: &Value, unit: Unit, label: &str) -> String {
     match value {
         Value::Text(text) => quoted(text),
-        value => value.display(unit),
+        value => cell_text(value, unit, label),
     }
 }
 

@@ -94,7 +94,10 @@ pub fn find<'a>(reports: &'a [Report], id: &[&str]) -> Result<Found<'a>, String>
                 .find(|(name, ..)| name == kind)
                 .ok_or_else(|| format!("no finding '{kind}'"))?;
             let (value, unit, label, hint) = match *value {
-                "time_ns" => (finding.time.into(), Unit::Ns, "time at stake".to_string(), ""),
+                "time_ns" => {
+                    let label = if block.stakes == Stakes::Difference { "B − A" } else { "time at stake" };
+                    (finding.time.into(), Unit::Ns, label.to_string(), "")
+                }
                 "share" => {
                     let whole = match block.stakes {
                         Stakes::SelfTime => "self time",
@@ -133,6 +136,12 @@ pub fn find<'a>(reports: &'a [Report], id: &[&str]) -> Result<Found<'a>, String>
                   HANDLE/window/RANGE/ROW/COLUMN"
             .to_string()),
     }
+}
+
+/// Whether traces can have this table: it is in the list for users.
+pub fn is_documented(report: &str, table: &str) -> bool {
+    let row = format!("| `\"{report}\".{table}` |");
+    include_str!("../../../docs/tables.md").lines().any(|line| line.starts_with(&row))
 }
 
 pub fn report_of<'a>(reports: &'a [Report], id: &str) -> Result<&'a Report, String> {
