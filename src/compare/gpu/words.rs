@@ -370,6 +370,8 @@ fn rest(lines: &[Line], wall_a: i64) -> Option<Finding> {
         evidence.push("a", "A", sides[0], Unit::Ns);
         evidence.push("b", "B", sides[1], Unit::Ns);
     }
+    let table =
+        lines.first().map(|line| line.table).filter(|table| lines.iter().all(|line| line.table == *table));
     let changes = counted(lines.len() as u64, "smaller change", "smaller changes");
     (!lines.is_empty()).then(|| Finding {
         id: "difference".to_string(),
@@ -377,11 +379,12 @@ fn rest(lines: &[Line], wall_a: i64) -> Option<Finding> {
         time: Some(difference),
         share: ratio(wall_a.into(), difference.into()),
         evidence: evidence.facts,
-        rows: Some(RowsOf {
+        // Idle time and operations are in different tables.
+        rows: table.map(|(table, title)| RowsOf {
             report: REPORT.to_string(),
-            table: OPERATIONS.0.to_string(),
+            table: table.to_string(),
             filter: String::new(),
-            label: OPERATIONS.1.to_string(),
+            label: title.to_string(),
         }),
     })
 }
