@@ -505,6 +505,27 @@ fn agents_read_whether_the_data_or_the_question_is_wrong() {
     }
 }
 
+/// Traces in folders of a folder are not lost in silence.
+#[test]
+fn folders_in_a_folder_are_named() {
+    let dir = folder("nested");
+    let inner = dir.join("ranks/rank0");
+    std::fs::create_dir_all(&inner).unwrap();
+    std::fs::create_dir_all(dir.join("empty")).unwrap();
+    std::fs::copy(dir.join("a.json"), inner.join("b.json")).unwrap();
+    let report = |dir: &str| {
+        let output = tracedrop(&std::env::temp_dir()).args(["report", dir, "--report", "overview"]).output();
+        let output = output.unwrap();
+        (output.status.code(), said(&output))
+    };
+    let (code, words) = report(dir.to_str().unwrap());
+    assert!(code == Some(0) && words.contains("are not read; name them to read them: ranks\n"), "{words}");
+    let (code, words) = report(dir.join("ranks").to_str().unwrap());
+    assert!(code == Some(1) && words.contains("name them to read them: rank0\n"), "{words}");
+    let (code, words) = report(inner.to_str().unwrap());
+    assert!(code == Some(0) && !words.contains("not read"), "{words}");
+}
+
 /// A test of a column that no table has is an error, and no search for the text.
 #[test]
 fn a_filter_of_an_unknown_column_is_an_error() {

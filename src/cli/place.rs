@@ -19,6 +19,9 @@ use tracedrop::trace::sidecar_files::SidecarFile;
 /// Folder levels searched for runs: datasets have folders for machine and model.
 const MAX_DEPTH: usize = 4;
 
+/// Folders that a note names.
+const MAX_NAMED: usize = 5;
+
 /// Largest compressed table that is decompressed into memory.
 const MAX_TABLE_BYTES: u64 = 4 << 30;
 
@@ -174,6 +177,14 @@ pub fn places(paths: &[PathBuf], is_quiet: bool) -> Vec<Place> {
         inside.extend(parts_below(path, &formats));
         inside.extend(runs_below(path, MAX_DEPTH));
         inside.sort();
+        let unread = unread_below(path, &inside, &formats);
+        if !unread.is_empty() && !is_quiet {
+            let names = unread.join(", ");
+            say!(
+                "tracedrop: {}: note: folders in it are not read; name them to read them: {names}",
+                shown(path)
+            );
+        }
         if inside.is_empty() && !tables.is_empty() {
             places.push(Place::Useless(path.clone(), WITHOUT_TRACE.to_string()));
         } else if inside.is_empty() {
@@ -200,6 +211,45 @@ pub fn places(paths: &[PathBuf], is_quiet: bool) -> Vec<Place> {
         places.extend(without_texts(found, is_quiet));
     }
     places
+}
+
+/// Names of the folders directly in `path` with files that may be traces, none of which is in `read`; of many, the first ones.
+fn unread_below(path: &Path, read: &[PathBuf], formats: &[engine::protocol::FormatView]) -> Vec<String> {
+    let is_read = |folder: &Path| read.iter().any(|path| path.starts_with(folder));
+    let mut folders: Vec<PathBuf> = folders_in(path)
+        .into_iter()
+        .filter(|folder| !is_read(folder) && has_traces(folder, formats, MAX_DEPTH))
+        .collect();
+    folders.sort();
+    let name =
+        |folder: &PathBuf| folder.file_name().map(|name| text::visible(&name.to_string_lossy()).into());
+    let mut names: Vec<String> = folders.iter().filter_map(name).collect();
+    if names.len() > MAX_NAMED {
+        names.truncate(MAX_NAMED);
+        names.push(format!("and {} more", folders.len() - MAX_NAMED));
+    }
+    names
+}
+
+/// Folders in `path`. Links are skipped: they may form cycles. So are those of the system, which start with a dot.
+fn folders_in(path: &Path) -> Vec<PathBuf> {
+    let inside = std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
+    let is_folder = |entry: &std::fs::DirEntry| {
+        entry.file_type().is_ok_and(|kind| kind.is_dir())
+            && !entry.file_name().to_string_lossy().starts_with('.')
+    };
+    inside.filter(is_folder).map(|entry| entry.path()).collect()
+}
+
+/// Whether a file in `folder`, at most `n_levels` down, may be a trace by its name.
+fn has_traces(folder: &Path, formats: &[engine::protocol::FormatView], n_levels: usize) -> bool {
+    let files = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let may_be_trace = |name: &str| folder::may_be_trace(name, formats) || folder::may_be_archive(name);
+    let is_trace = |entry: std::fs::DirEntry| {
+        may_be_trace(&entry.file_name().to_string_lossy()) && entry.path().is_file()
+    };
+    files.into_iter().any(is_trace)
+        || n_levels > 1 && folders_in(folder).iter().any(|folder| has_traces(folder, formats, n_levels - 1))
 }
 
 /// Message for a run directory that contains only tables.
