@@ -1,9 +1,7 @@
 //! The ledger counts every byte of a file, whatever is wrong with the file.
 
-mod support;
-
+use crate::support::{Random, data_dirs, files, import, import_cut, import_in_parts};
 use std::path::{Path, PathBuf};
-use support::{Random, data_dirs, files, import, import_cut, import_in_parts};
 use tracedrop::analysis::Query;
 use tracedrop::engine::{Session, Shown};
 use tracedrop::export::{self, Options};

@@ -1,11 +1,9 @@
 //! Traces with more events than fit in memory: aggregates equal those of keeping all events.
 
-mod support;
-
+use crate::support::{Random, data_dirs, files, finish_in_parts, own_dir};
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::rc::Rc;
-use support::{Random, data_dirs, files, finish_in_parts, own_dir};
 use tracedrop::analysis::Query;
 use tracedrop::engine::{Session, Shown, protocol};
 use tracedrop::export::redact::{Classes, Redactor, redacted};

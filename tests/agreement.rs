@@ -6,12 +6,10 @@
 //! - Parts of a window add up to it: time of a GPU, its idle time by cause, the critical path.
 //! - Traces of two ranks in one file are what each is by itself: nothing is linked across them.
 
-mod support;
-
+use crate::support::{Random, all_files, changed, data_dirs, files, own_dir};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::PathBuf;
-use support::{Random, all_files, changed, data_dirs, files, own_dir};
 use tracedrop::analysis::Query;
 use tracedrop::engine::{Session, Shown};
 use tracedrop::export::{self, Options};

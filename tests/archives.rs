@@ -1,14 +1,13 @@
 //! Zip archives: reading run directories and other traces in them, and writing them.
 
-mod support;
-
+use crate::support;
+use crate::support::{data_dirs, own_dir, unpacked};
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use rawzip::{CompressionMethod, ZipArchiveWriter};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use support::{data_dirs, own_dir, unpacked};
 use tracedrop::archive::tar::list_tar;
 
 /// Archive of folders, each under its name; at the top level if the name is empty.

@@ -1,9 +1,7 @@
 //! Invalid input gives a clear error, or a report on what could be read.
 
-mod support;
-
+use crate::support::Random;
 use std::io::Write;
-use support::Random;
 use tracedrop::analysis::Query;
 use tracedrop::engine::{Session, Shown};
 use tracedrop::export::{self, Options};

@@ -3,14 +3,15 @@
 //! `expected/NAME.json` is the content of Perfetto's trace processor after loading a file. [`DEVIATIONS`] lists intentional
 //! differences by member, with the reason; `ours/NAME.json` has our values.
 
-mod support;
-
+use crate::support;
+use crate::support::{
+    Random, data_dirs, files, for_each_cut, import, import_cut, import_in_parts, own_dir, stem,
+};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use support::{Random, data_dirs, files, for_each_cut, import, import_cut, import_in_parts, own_dir, stem};
 use tracedrop::base::json::{Number, RawStr, unescape_to_string};
 use tracedrop::base::strings::StringId;
 use tracedrop::import::part_scheduler::{Next, PartScheduler};

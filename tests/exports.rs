@@ -1,9 +1,7 @@
 //! Exports: what is written is well-formed, does nothing, and reads back as what it was.
 
-mod support;
-
+use crate::support::{assert_same_text, data_dirs, files, import};
 use std::panic::AssertUnwindSafe;
-use support::{assert_same_text, data_dirs, files, import};
 use tracedrop::analysis::{self, Query};
 use tracedrop::base::units::Unit;
 use tracedrop::engine::{Session, Shown};

@@ -1,9 +1,7 @@
 //! Findings: each is based on existing rows, has their numbers, and is left out if the trace lacks the data.
 
-mod support;
-
+use crate::support::{data_dirs, files, import, own_dir};
 use std::path::PathBuf;
-use support::{data_dirs, files, import, own_dir};
 use tracedrop::analysis::{Query, reports};
 use tracedrop::report::view::{TableQuery, row_order};
 use tracedrop::report::{Block, Finding, Findings, Report, Stakes};

@@ -1,12 +1,10 @@
 //! Flame graphs: their sums are those of the tables, whatever is merged or hidden.
 
-mod support;
-
+use crate::support::{data_dirs, files, import, own_dir};
 use proptest::prelude::*;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use support::{data_dirs, files, import, own_dir};
 use tracedrop::analysis::flame::{self, Direction, FlameQuery, FlameView, Scale};
 use tracedrop::analysis::gpu::parts::{Activity, Parts};
 use tracedrop::analysis::{Context, Query};

@@ -1,10 +1,8 @@
 //! Fleet datasets: numbers equal those of DuckDB on the same files, however they are cut.
 
-mod support;
-
+use crate::support::{for_each_cut, import, own_dir};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use support::{for_each_cut, import, own_dir};
 use tracedrop::analysis::{Context, Query, fleet};
 use tracedrop::import::FORMATS;
 use tracedrop::report::chart::{Heat, Plot};

@@ -1,12 +1,10 @@
 //! Unsupported files are named, and supported ones are never mistaken for them.
 
-mod support;
-
+use crate::support::{files, import};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use support::{files, import};
 use tracedrop::analysis::Query;
 use tracedrop::engine::Session;
 

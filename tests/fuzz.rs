@@ -2,11 +2,9 @@
 
 #[path = "../fuzz/check.rs"]
 mod check;
-mod support;
-
+use crate::support::{Random, changed, own_dir};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use support::{Random, changed, own_dir};
 use tracedrop::import::detect::detect;
 
 /// Maximum size of files that their own reader gets, and of those that every other target gets.

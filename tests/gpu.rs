@@ -2,25 +2,17 @@
 //! Outputs of the tools are in `golden/<tool>/` next to the recordings. If a tool is known to be wrong or to mean something else,
 //! the tests say so where they skip it; numbers such as Q4 refer to the list of quirks in the description of the tools.
 
-mod support;
-
-#[path = "gpu/golden.rs"]
-mod golden;
-#[path = "gpu/hostile.rs"]
+pub mod golden;
 mod hostile;
-#[path = "gpu/hta.rs"]
 mod hta;
-#[path = "gpu/tables.rs"]
 mod tables;
-#[path = "gpu/tracelens.rs"]
 mod tracelens;
-#[path = "gpu/wafer.rs"]
 mod wafer;
 
+use crate::support::{Random, data_dirs, files, import, own_dir};
 use golden::{Read, Recording, each_golden, each_recording, recordings};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use support::{Random, data_dirs, files, import, own_dir};
 use tracedrop::analysis::gpu::annotation::{Annotation, Phase};
 use tracedrop::analysis::gpu::model::NONE;
 use tracedrop::analysis::gpu::parts::{Activity, Parts, step_windows};

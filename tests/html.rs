@@ -1,11 +1,9 @@
 //! Reports as one HTML file: complete, shut off, and safe whatever the trace holds.
 
-mod support;
-
+use crate::support::{data_dirs, files, import};
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;
 use std::fmt::Write;
-use support::{data_dirs, files, import};
 use tracedrop::analysis::{self, Query};
 use tracedrop::engine::{Session, Shown, format_title};
 use tracedrop::export::redact::Classes;

@@ -5,11 +5,9 @@
 //! - A slice is entirely inside its parent, and no shorter slice of its thread contains it.
 //! - Sums by name and by thread are the same time, counted in two ways.
 
-mod support;
-
+use crate::support::{Random, all_files, changed, data_dirs, files, import, own_dir};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use support::{Random, all_files, changed, data_dirs, files, import, own_dir};
 use tracedrop::import::{FormatInfo, chrome_trace};
 use tracedrop::trace::Trace;
 use tracedrop::trace::builder::Ways;

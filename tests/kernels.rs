@@ -1,9 +1,7 @@
 //! Kernel classes: the builtin table, names checked by hand, and classes of another tool on real recordings.
 
-mod support;
-
+use crate::support::{all_files, data_dirs, files, own_dir, stem};
 use std::path::PathBuf;
-use support::{all_files, data_dirs, files, own_dir, stem};
 use tracedrop::gpu::kernels::{BUILTIN, Rules};
 use tracedrop::gpu::names;
 use tracedrop::gpu::reference::{Platform, operation, simple_type};

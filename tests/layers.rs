@@ -287,3 +287,17 @@ fn what_one_looks_at_knows_no_browser() {
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
+
+/// A file of tests that is not listed in `tests/main.rs` would not run, without a word.
+#[test]
+fn every_file_of_tests_is_run() {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let main = std::fs::read_to_string(tests.join("main.rs")).unwrap();
+    for file in std::fs::read_dir(&tests).unwrap() {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        let Some(module) = name.strip_suffix(".rs") else { continue };
+        // A program of its own, by `Cargo.toml`.
+        let is_program = ["main", "command"].contains(&module);
+        assert!(is_program || main.contains(&format!("mod {module};")), "{name} is not in tests/main.rs");
+    }
+}

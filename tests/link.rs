@@ -1,10 +1,8 @@
 //! Links: what goes in comes out, version 1 stays what it is, and nothing else is taken for one.
 
-mod support;
-
+use crate::support::{Random, assert_same_text, data_dirs, files, import, own_dir};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
-use support::{Random, assert_same_text, data_dirs, files, import, own_dir};
 use tracedrop::analysis::{self, Query};
 use tracedrop::base::text;
 use tracedrop::base::units::Unit;

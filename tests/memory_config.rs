@@ -1,9 +1,7 @@
 //! Configurations of experiments against what the reference makes of them.
 
-mod support;
-
+use crate::support::data_dirs;
 use serde_json::{Value, json};
-use support::data_dirs;
 use tracedrop::analysis::Query;
 use tracedrop::engine::{Session, Shown};
 use tracedrop::memory_config::{self, Config, ConfigError};

@@ -1,13 +1,12 @@
 //! Run directories and Parquet files as the reference wrote them, and as they are written again.
 
-mod support;
-
+use crate::support;
+use crate::support::{data_dirs, import};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use support::{data_dirs, import};
 use tracedrop::analysis::Query;
 use tracedrop::analysis::memory_query::MemoryQuery;
 use tracedrop::base::json::Json;

@@ -1,10 +1,9 @@
 //! CUDA memory snapshots: numbers equal those of an independent script, however the file is cut.
 
-mod support;
-
+use crate::support;
+use crate::support::{data_dirs, files, for_each_cut, import, own_dir, stem, unpacked};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
-use support::{data_dirs, files, for_each_cut, import, own_dir, stem, unpacked};
 use tracedrop::analysis::{Context, Query, flame, memory_addresses, memory_snapshot, stack_functions};
 use tracedrop::base::units::format_ns;
 use tracedrop::import::ImportError;

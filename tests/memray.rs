@@ -1,11 +1,9 @@
 //! Captures of memray against what memray's own reader makes of them.
 
-mod support;
-
+use crate::support::{data_dirs, files, for_each_cut, import, own_dir};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::Read;
-use support::{data_dirs, files, for_each_cut, import, own_dir};
 use tracedrop::analysis::{Context, Query, memray};
 use tracedrop::base::strings::StringTable;
 use tracedrop::import::memray::decode::{Decoder, Next};

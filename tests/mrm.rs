@@ -4,15 +4,8 @@
 //! `perf-text-seed` reads as that version does and must give its rows to the digest; `perf-text` must give the rows that
 //! are known to be right. Numbers such as Q27 are those of the list of quirks in the description of the tool.
 
-mod support;
-
-#[path = "mrm/cases.rs"]
 mod cases;
-#[path = "mrm/corpus.rs"]
 mod corpus;
-#[path = "mrm/labels.rs"]
 mod labels;
-#[path = "mrm/perf_text.rs"]
 mod perf_text;
-#[path = "mrm/units.rs"]
 mod units;

@@ -1,11 +1,9 @@
 //! Several files read one after the other into one run: skipped files are named, and the rest equals combining files read one
 //! by one.
 
-mod support;
-
+use crate::support::own_dir;
 use std::fs;
 use std::path::PathBuf;
-use support::own_dir;
 use tracedrop::analysis::Query;
 use tracedrop::engine::protocol::{DocumentView, Failure};
 use tracedrop::engine::{Session, Shown};

@@ -1,12 +1,10 @@
 //! Cost models of operators, compared with the tables of TraceLens (0.1.0 at 171dd74721ca) row by row.
 //! `tests/data/pytorch/golden/tracelens.jsonl` has some of the rows; the full tables are in the collection next to the checkout.
 
-mod support;
-
+use crate::support::{Random, data_dirs, files, stem};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::Read;
-use support::{Random, data_dirs, files, stem};
 use tracedrop::gpu::op_args::{ArgTexts, DType, OpArgs};
 use tracedrop::gpu::op_category::{self, Categories};
 use tracedrop::gpu::op_work::{Kind, Spec, StepTokens, Work, work, work_in_step};

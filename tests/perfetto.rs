@@ -1,12 +1,11 @@
 //! Perfetto traces: what is read equals the answers of an independent reader and the rows that Perfetto's own tests state, however
 //! the file is cut.
 
-mod support;
-
+use crate::support;
+use crate::support::{Random, all_files, data_dirs, files, for_each_cut, import, own_dir};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use support::{Random, all_files, data_dirs, files, for_each_cut, import, own_dir};
 use tracedrop::analysis::gpu::GpuTrace;
 use tracedrop::base::protobuf::PushFields;
 use tracedrop::base::strings::StringId;

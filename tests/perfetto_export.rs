@@ -1,12 +1,11 @@
 //! Traces written as Perfetto traces and read again have the same slices, arguments, arrows and counters. Tracks that Tracedrop
 //! adds are not read as events.
 
-mod support;
-
+use crate::support;
+use crate::support::{data_dirs, files, import};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use support::{data_dirs, files, import};
 use tracedrop::analysis::gpu::GpuTrace;
 use tracedrop::analysis::{self, Context, Query, gpu_breakdown, overview};
 use tracedrop::base::protobuf::{Fields, Value as Field};

@@ -1,14 +1,13 @@
 //! JSONL of Python's sampling profiler: whole expected outputs, the profiler's other outputs of the same samples,
 //! and properties that hold for any order of records.
 
-mod support;
-
+use crate::support;
+use crate::support::{data_dirs, files, for_each_cut, import, import_cut, import_in_parts, stem};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use support::{data_dirs, files, for_each_cut, import, import_cut, import_in_parts, stem};
 use tracedrop::analysis::hot_frames::{self, places, totals};
 use tracedrop::analysis::{self, Query};
 use tracedrop::base::strings::StringId;

@@ -1,11 +1,9 @@
 //! PyTorch profiler traces: quirks of the dialect, one per file, and real recordings parsed in parts.
 
-mod support;
-
-use serde_json::Value;
-use support::{
+use crate::support::{
     Random, assert_same_text, data_dirs, files, for_each_cut, import, import_in_parts, own_dir, stem,
 };
+use serde_json::Value;
 use tracedrop::analysis::Query;
 use tracedrop::engine::{Session, Shown};
 use tracedrop::export;

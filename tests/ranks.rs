@@ -6,12 +6,11 @@
 //! - It sorts stragglers by total wait, here they are sorted by the delay they caused.
 //! - For nccl-sampled2 it only has `long`, as 126 ranks are missing; here, because the collectives of the two ranks don't overlap.
 
-mod support;
-
+use crate::support;
+use crate::support::{Random, data_dirs, import, own_dir};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
-use support::{Random, data_dirs, import, own_dir};
 use tracedrop::analysis::gpu_ranks::clocks::Clocks;
 use tracedrop::analysis::gpu_ranks::sequences::{MatchedBy, Sequences};
 use tracedrop::analysis::gpu_ranks::waits::{Times, Waits};

@@ -1,10 +1,8 @@
 //! What is taken out is nowhere in what goes out, and what is left is as it was.
 
-mod support;
-
+use crate::support::{data_dirs, files, import};
 use std::collections::BTreeSet;
 use std::io::Read;
-use support::{data_dirs, files, import};
 use tracedrop::analysis::{self, Query};
 use tracedrop::engine::format_title;
 use tracedrop::export::redact::{Classes, Outgoing, Sort, outgoing};

@@ -1,7 +1,6 @@
 //! Reports on timelines, over a small trace put together by hand.
 
-mod support;
-
+use crate::support;
 use tracedrop::analysis::{self, Query};
 use tracedrop::base::strings::StringId;
 use tracedrop::base::units::Unit;

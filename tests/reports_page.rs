@@ -1,12 +1,10 @@
 //! `docs/reports.md` lists every report with its tables, columns and definitions, as the code has them, and `docs/tables.md` every
-//! table for SQL and Python. `UPDATE=1 cargo test --test reports_page` writes both.
+//! table for SQL and Python. `UPDATE=1 cargo test --test native reports_page` writes both.
 
-mod support;
-
+use crate::support::{all_files, own_dir};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
-use support::{all_files, own_dir};
 use tracedrop::analysis::{ANALYSES, CONCLUSIONS, Query};
 use tracedrop::engine::{Session, Shown};
 use tracedrop::export::event_tables;
@@ -159,7 +157,7 @@ fn the_page_lists_what_there_is() {
     let all = described();
     let mut page = String::from(
         "# Reports\n\nEvery report with its values, tables and columns. Ids are what JSON and `--where` use; CSV has the unit behind them (`total_ns`), which `--where` takes, too. Times are nanoseconds \
-         there. This page is generated: `UPDATE=1 cargo test --test reports_page`.\n\n",
+         there. This page is generated: `UPDATE=1 cargo test --test native reports_page`.\n\n",
     );
     let ids = CONCLUSIONS.iter().map(|info| (info.id, info.title));
     for (id, title) in ids.chain(ANALYSES.iter().map(|info| (info.id, info.title))) {
@@ -188,7 +186,7 @@ fn is_written(name: &str, page: &str) {
         std::fs::write(&path, &page).unwrap();
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(written == page, "{name} is out of date: UPDATE=1 cargo test --test reports_page");
+    assert!(written == page, "{name} is out of date: UPDATE=1 cargo test --test native reports_page");
 }
 
 /// Tables of fleet datasets, from the list that `tracedrop fleet add` writes them by.
@@ -223,7 +221,7 @@ fn the_page_lists_all_tables() {
     let mut page = String::from(
         "# Tables\n\nEvery table for `tracedrop sql` and for Python, with its columns and units. Times are integer nanoseconds. Missing \
          values are `NULL`. In SQL, write the columns `from`, `to` and `offset` in double quotes, since they are reserved words: \
-         `select \"from\" …`. This page is generated: `UPDATE=1 cargo test --test reports_page`.\n\n## Events\n\n\
+         `select \"from\" …`. This page is generated: `UPDATE=1 cargo test --test native reports_page`.\n\n## Events\n\n\
          In SQL `slices`, in Python `t.events(\"slices\")`. With several files opened together, each table starts with the column \
          `file`, the number of the file from 0.\n\n",
     );

@@ -1,10 +1,9 @@
 //! Directories of runs, opened as such: the trace with what lies beside it.
 
-mod support;
-
+use crate::support;
+use crate::support::data_dirs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::data_dirs;
 use tracedrop::analysis::Query;
 use tracedrop::analysis::memory_query::MemoryQuery;
 use tracedrop::base::compat::python::float_repr;

@@ -1,10 +1,8 @@
 //! Secrets are in no output unless requested, and nothing else is hidden.
 
-mod support;
-
+use crate::support::{data_dirs, files, import};
 use std::collections::BTreeSet;
 use std::rc::Rc;
-use support::{data_dirs, files, import};
 use tracedrop::analysis::Query;
 use tracedrop::engine::{Linked, Session, Shown};
 use tracedrop::export::{self, Options};

@@ -4,12 +4,11 @@
 //! `tests/data/situations/README.md`. Each one is read whole, in pieces, in parts by several readers, through the index,
 //! aggregated (folded), together with another trace, and from its own export as a Chrome trace.
 
-mod support;
-
+use crate::support;
+use crate::support::{files, for_each_cut, own_dir};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use support::{files, for_each_cut, own_dir};
 use tracedrop::analysis::Query;
 use tracedrop::compare::{CompareQuery, Digest, compare};
 use tracedrop::engine::{Session, Shown, format_title};

@@ -1,13 +1,12 @@
 //! SQLite captures, and their tables as Parquet files: what is read equals the answers of plain SQL, however the file is cut.
 
-mod support;
-
+use crate::support;
+use crate::support::{
+    Slice, all_files, data_dirs, dump, files, for_each_cut, import, own_dir, slices, stem, unpacked,
+};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use support::{
-    Slice, all_files, data_dirs, dump, files, for_each_cut, import, own_dir, slices, stem, unpacked,
-};
 use tracedrop::analysis::gpu::model::NONE;
 use tracedrop::analysis::gpu::{GpuTrace, Kind};
 use tracedrop::analysis::{self, Query};

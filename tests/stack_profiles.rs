@@ -1,12 +1,11 @@
 //! Stack profiles of all formats: what is read equals the answers of an independent reader, however the file is cut.
 
-mod support;
-
+use crate::support;
+use crate::support::{all_files, data_dirs, files, for_each_cut, import, own_dir};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use support::{all_files, data_dirs, files, for_each_cut, import, own_dir};
 use tracedrop::analysis::Query;
 use tracedrop::analysis::stack_functions::Weight;
 use tracedrop::base::strings::{StringId, StringTable};

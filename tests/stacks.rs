@@ -1,11 +1,9 @@
 //! Exports for tools that draw flame graphs: valid by the formats' own rules, and with the times of our reports.
 
-mod support;
-
+use crate::support::{data_dirs, files, import, own_dir};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use support::{data_dirs, files, import, own_dir};
 use tracedrop::analysis::{self, Query};
 use tracedrop::export::{self, Input, Options};
 use tracedrop::import::FORMATS;

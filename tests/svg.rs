@@ -1,8 +1,6 @@
 //! Reports as a picture: well-formed, alone, and safe whatever the trace holds.
 
-mod support;
-
-use support::import;
+use crate::support::import;
 use tracedrop::analysis::{self, Query};
 use tracedrop::engine::{Session, Shown, format_title};
 use tracedrop::export::{self, Input, Options};

@@ -1,12 +1,10 @@
 //! Traces of dlm-sway: what is read, what is filed, and the three reference layouts to the byte.
 
-mod support;
-
-use serde_json::Value;
-use std::path::{Path, PathBuf};
-use support::{
+use crate::support::{
     Random, assert_same_text, data_dirs, files, for_each_cut, import, import_in_parts, own_dir, stem,
 };
+use serde_json::Value;
+use std::path::{Path, PathBuf};
 use tracedrop::analysis::{Context, Query, sway_summary};
 use tracedrop::base::compat::python;
 use tracedrop::base::units::group_decimal;

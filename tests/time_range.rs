@@ -1,9 +1,7 @@
 //! A time range chosen while reading: the result is what reaches into it, no matter when it was chosen.
 
-mod support;
-
+use crate::support::{Random, data_dirs, files, finish_in_parts};
 use std::path::PathBuf;
-use support::{Random, data_dirs, files, finish_in_parts};
 use tracedrop::analysis::{self, Query};
 use tracedrop::base::strings::StringId;
 use tracedrop::engine::{Session, Shown};

@@ -1,18 +1,14 @@
 //! The timeline: what is drawn equals a plain painter that looks at every box.
 
-mod support;
-
-#[path = "timeline/memory.rs"]
 mod memory;
-#[path = "timeline/sampled.rs"]
 mod sampled;
-#[path = "timeline/so_far.rs"]
 mod so_far;
 
+use crate::support;
+use crate::support::{Random, data_dirs, files, import, own_dir};
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
-use support::{Random, data_dirs, files, import, own_dir};
 use tracedrop::analysis::gpu_idle::in_range::DeviceIdle;
 use tracedrop::analysis::{ANALYSES, AnalysisCache, Context, Query, gpu_place, timeline_groups};
 use tracedrop::base::steps;

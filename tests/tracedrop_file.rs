@@ -1,10 +1,8 @@
 //! Notes, and files that hand on a report with them: what goes in comes out, and nothing else is taken for one.
 
-mod support;
-
+use crate::support::{Random, import, own_dir};
 use sha2::{Digest, Sha256};
 use std::rc::Rc;
-use support::{Random, import, own_dir};
 use tracedrop::analysis::Query;
 use tracedrop::archive::{self, ArchiveWriter, Effort};
 use tracedrop::engine::protocol::{DocumentView, SentView, TableSpot};

@@ -3,15 +3,14 @@
 //! Answers are picoseconds. Events whose ends are not whole nanoseconds have them in their arguments, so sums are compared exactly;
 //! first and last times are compared after rounding.
 
-mod support;
-
+use crate::support;
+use crate::support::{
+    Slice, all_files, data_dirs, dump, files, for_each_cut, import, own_dir, slices, stem, unpacked,
+};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::rc::Rc;
-use support::{
-    Slice, all_files, data_dirs, dump, files, for_each_cut, import, own_dir, slices, stem, unpacked,
-};
 use tracedrop::analysis::gpu::model::NONE;
 use tracedrop::analysis::gpu::{GpuTrace, Kind};
 use tracedrop::analysis::{self, Query};

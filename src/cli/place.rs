@@ -213,7 +213,7 @@ pub fn places(paths: &[PathBuf], is_quiet: bool) -> Vec<Place> {
     places
 }
 
-/// Names of the folders directly in `path` with files that may be traces, none of which is in `read`; of many, the first ones.
+/// Names of the folders directly in `path` with files that may be traces, where nothing in `read` lies; of many, the first ones.
 fn unread_below(path: &Path, read: &[PathBuf], formats: &[engine::protocol::FormatView]) -> Vec<String> {
     let is_read = |folder: &Path| read.iter().any(|path| path.starts_with(folder));
     let mut folders: Vec<PathBuf> = folders_in(path)

@@ -1,7 +1,7 @@
 //! Comparison with HolisticTraceAnalysis' trace diff and TraceLens' sums on the same pairs.
 
-use crate::golden::{Check, rows};
-use crate::sides::{compared, digest, golden_pairs, number, table, text};
+use crate::compare::sides::{compared, digest, golden_pairs, number, table, text};
+use crate::gpu::golden::{Check, rows};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use tracedrop::report::Table;

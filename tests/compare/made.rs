@@ -1,6 +1,6 @@
 //! Synthetic server traces with known speedups, slowdowns, fusions and noise.
 
-use crate::sides::{answer, compared, digest, digest_of, number, sum, table, text};
+use crate::compare::sides::{answer, compared, digest, digest_of, number, sum, table, text};
 use crate::support::{Random, import};
 use tracedrop::base::units::Unit;
 use tracedrop::compare::limits::{Limit, Outcome};

@@ -1,6 +1,6 @@
 //! Alignment compared with a brute-force version, and comparisons of traces without a GPU.
 
-use crate::sides::{compared, digest, digest_of, lists, number, sum, table, text};
+use crate::compare::sides::{compared, digest, digest_of, lists, number, sum, table, text};
 use crate::support::{Random, all_files, data_dirs, import};
 use proptest::prelude::*;
 use tracedrop::compare::align::{GAP_EXTEND, GAP_OPEN, Scores, Step, align, align_within, score};

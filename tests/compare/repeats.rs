@@ -1,7 +1,7 @@
 //! Groups of repeated runs: their spread determines the noise.
 
-use crate::others::{call, profile};
-use crate::sides::{compared, digest, lists, table, text};
+use crate::compare::others::{call, profile};
+use crate::compare::sides::{compared, digest, lists, table, text};
 use crate::support::{all_files, data_dirs, import};
 use tracedrop::compare::{Comparison, Digest};
 

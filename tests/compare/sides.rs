@@ -87,5 +87,5 @@ pub fn golden_pairs(tool: &str, prefix: &str, suffix: &str) -> Vec<(PathBuf, Tra
 
 /// A recording.
 pub fn read(path: &Path) -> Trace {
-    crate::golden::read(path).trace
+    crate::gpu::golden::read(path).trace
 }

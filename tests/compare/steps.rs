@@ -1,7 +1,7 @@
 //! Steps of made traces: the last one, several phases and kinds, kernels outside of them, and causes of their idle time.
 //! Times are in microseconds.
 
-use crate::sides::{answer, compared, digest_of, number, table, text};
+use crate::compare::sides::{answer, compared, digest_of, number, table, text};
 use tracedrop::compare::limits::{Limit, Outcome};
 use tracedrop::compare::{CompareQuery, Comparison, Digest, PhaseFilter, compare};
 use tracedrop::report::view::{TableQuery, row_order};
@@ -156,7 +156,7 @@ fn parts_that_make_up_for_each_other_are_changes() {
         summary(&comparison),
         "No change: 1.000 ms per prefill step in A, 1.000 ms in B; no significant change per decode step, but in its parts."
     );
-    let lists: Vec<_> = crate::sides::lists(&comparison.reports[0]).collect();
+    let lists: Vec<_> = crate::compare::sides::lists(&comparison.reports[0]).collect();
     assert_eq!(
         lists.iter().map(|list| &*list.title).collect::<Vec<_>>(),
         ["Largest changes per decode step"]
@@ -215,7 +215,8 @@ fn every_phase_that_changed_is_told_first() {
         "{}",
         summary(&both)
     );
-    let lists = crate::sides::lists(&both.reports[0]).map(|list| list.title.clone()).collect::<Vec<_>>();
+    let lists =
+        crate::compare::sides::lists(&both.reports[0]).map(|list| list.title.clone()).collect::<Vec<_>>();
     assert_eq!(lists, ["Largest changes", "Largest changes per decode step"]);
 }
 

@@ -1,7 +1,7 @@
 //! Invariants of any pair: rows add up to the difference of the totals, and a trace doesn't differ from itself.
 
-use crate::golden;
-use crate::sides::{answer, compared, digest, lists, number, sum, table, text};
+use crate::compare::sides::{answer, compared, digest, lists, number, sum, table, text};
+use crate::gpu::golden;
 use crate::support::{data_dirs, files, import};
 use tracedrop::compare::gpu::side::Slot;
 use tracedrop::compare::{CompareQuery, Comparison, Digest, Measure, Problem, compare, measures_of};
@@ -13,7 +13,7 @@ fn recordings() -> Vec<(String, Digest, i64)> {
     let mut out = Vec::new();
     for path in golden::paths() {
         let name = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(&path).display().to_string();
-        let trace = crate::sides::read(&path);
+        let trace = crate::compare::sides::read(&path);
         let work = work_of(&trace);
         let side = digest(vec![trace]);
         measures_itself(&name, &side);
@@ -193,11 +193,11 @@ fn pairs_of_recordings_add_up() {
 /// Every pair with golden outputs, and both sides vs nothing.
 #[test]
 fn reference_pairs_add_up() {
-    for (_, a, b, name) in crate::sides::golden_pairs("wafer", "pair-", "") {
+    for (_, a, b, name) in crate::compare::sides::golden_pairs("wafer", "pair-", "") {
         let work = [work_of(&a), work_of(&b)];
         let (a, b) = (digest(vec![a]), digest(vec![b]));
         check_sums(&name, &compared(&a, &b), work);
-        let empty = crate::sides::digest_of("empty.json", r#"{"traceEvents":[]}"#);
+        let empty = crate::compare::sides::digest_of("empty.json", r#"{"traceEvents":[]}"#);
         check_sums(&name, &compared(&a, &empty), [work[0], 0]);
         check_sums(&name, &compared(&empty, &b), [0, work[1]]);
         check_zeros(&name, &compared(&empty, &empty));
@@ -309,7 +309,7 @@ fn accesses_to_memory_are_compared() {
 #[test]
 fn groups_are_sums() {
     let dir = crate::support::own_dir("pytorch");
-    let rank = |n: usize| crate::sides::read(&dir.join(format!("dlrm8/rank{n}.json.gz")));
+    let rank = |n: usize| crate::compare::sides::read(&dir.join(format!("dlrm8/rank{n}.json.gz")));
     let one = [0, 1].map(|n| digest(vec![rank(n)]));
     let both = digest(vec![rank(0), rank(1)]);
     let work = [work_of(&rank(0)), work_of(&rank(1))];

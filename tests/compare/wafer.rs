@@ -1,7 +1,7 @@
 //! Comparison with wafer-core's `trace_compare` on the same pairs. It gives A / B and A − B, in doubles of microseconds.
 
-use crate::golden::Check;
-use crate::sides::{compared, digest, golden_pairs, number, table, text};
+use crate::compare::sides::{compared, digest, golden_pairs, number, table, text};
+use crate::gpu::golden::Check;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use tracedrop::compare::Comparison;

@@ -1,5 +1,4 @@
 //! Recordings, outputs of other tools on them, and collected differences.
-#![allow(dead_code, reason = "each test binary uses a part")]
 
 use crate::support::{data_dirs, files, import, stem};
 use serde_json::Value;

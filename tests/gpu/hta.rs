@@ -3,7 +3,7 @@
 //! be compared to the microsecond, without tolerances other than those named where they are used.
 //! Reports don't round: if files have fractions of microseconds, they may be off by 2 µs per event or gap.
 
-use crate::golden::{Check, cells, rows};
+use crate::gpu::golden::{Check, cells, rows};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use tracedrop::analysis::gpu::facts::integer;

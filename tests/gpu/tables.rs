@@ -1,6 +1,6 @@
 //! Tables by step, phase, layer and launch configuration, compared with independently computed sums.
 
-use crate::golden::{Check, cells, each_recording, recordings};
+use crate::gpu::golden::{Check, cells, each_recording, recordings};
 use crate::support::import;
 use serde_json::Value;
 use std::collections::BTreeMap;

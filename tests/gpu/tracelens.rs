@@ -1,6 +1,6 @@
 //! Comparison with TraceLens.
 
-use crate::golden::{Check, rows};
+use crate::gpu::golden::{Check, rows};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use tracedrop::analysis::gpu::model::NONE;

@@ -1,6 +1,6 @@
 //! Comparison with wafer-core's `trace_compare`.
 
-use crate::golden::{Check, cells};
+use crate::gpu::golden::{Check, cells};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use tracedrop::analysis::gpu::facts::Vendor;

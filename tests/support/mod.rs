@@ -1,5 +1,4 @@
 //! Shared helpers of the integration tests: test data, and reading a file in all ways that must give the same result.
-#![allow(dead_code, reason = "each test binary uses a part")]
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
