@@ -107,6 +107,18 @@ impl Record {
         let (serial, at) = self.values.get(column)?;
         Some(value(payload, *serial, *at as usize))
     }
+
+    /// The integer in a column; `None` for all other types, and in rows that are older than the column.
+    pub fn int(&self, payload: &[u8], column: usize) -> Option<i64> {
+        let (serial, at) = self.values.get(column)?;
+        match (serial, payload.get(*at as usize..)?.first_chunk()) {
+            (0, _) => None,
+            (8 | 9, _) => Some(i64::from(*serial) - 8),
+            // Sign extension: the first byte counts with its sign.
+            (1..=4, Some(word)) => Some(i64::from_be_bytes(*word) >> (64 - 8 * serial)),
+            _ => value(payload, *serial, *at as usize).as_int(),
+        }
+    }
 }
 
 /// Value in one column of a record: cheaper than [`Record::parse`] if no other is needed. Null in damaged records.
@@ -179,6 +191,8 @@ mod tests {
         ];
         assert!(record.parse(&payload));
         assert!((0..11).all(|column| value_at(&payload, column) == record.get(&payload, column)));
+        let int = |column| record.get(&payload, column).and_then(Value::as_int);
+        assert!((0..11).all(|column| record.int(&payload, column) == int(column)));
         let values: Vec<Value<'_>> = (0..10).filter_map(|column| record.get(&payload, column)).collect();
         assert_eq!(
             values,

@@ -27,9 +27,8 @@ pub fn sizes(name: &str) -> Option<&str> {
 
 /// Operator and sizes in the name of a range.
 fn parsed(name: &str) -> Option<(&str, Option<&str>)> {
-    // Most names have no such part.
-    memchr::memmem::find(name.as_bytes(), b" = ")?;
-    let first = PARTS.iter().filter_map(|(part, _)| start_of(name, part)).min().filter(|at| *at > 0)?;
+    let first =
+        memchr::memchr_iter(b'=', name.as_bytes()).find_map(|at| start_of(name, at)).filter(|at| *at > 0)?;
     let (operator, mut rest) = name.split_at(first);
     let mut sizes = None;
     for (part, is_list) in PARTS {
@@ -50,13 +49,12 @@ fn parsed(name: &str) -> Option<(&str, Option<&str>)> {
     rest.is_empty().then_some((operator, sizes))
 }
 
-/// Offset of `, PART = ` in a name.
-fn start_of(name: &str, part: &str) -> Option<usize> {
-    memchr::memmem::find_iter(name.as_bytes(), part.as_bytes()).find_map(|at| {
-        let start = at.checked_sub(2)?;
-        let is_one = name[..at].ends_with(", ") && name[at + part.len()..].starts_with(" = ");
-        is_one.then_some(start)
-    })
+/// Offset of the comma of `, PART = `, whose `=` is at `equals`.
+fn start_of(name: &str, equals: usize) -> Option<usize> {
+    let (before, after) = name.split_at_checked(equals)?;
+    let before = before.strip_suffix(' ').filter(|_| after.starts_with("= "))?;
+    let of_part = |(part, _): &(&str, bool)| before.strip_suffix(*part)?.strip_suffix(", ").map(str::len);
+    PARTS.iter().find_map(of_part)
 }
 
 /// Length of the digits at the start of `text`; `None` without any.

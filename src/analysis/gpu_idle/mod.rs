@@ -147,20 +147,8 @@ fn cause_table(
     for (label, gaps) in labels.iter().zip(gaps) {
         // Gaps that may hide unrecorded kernels are excluded.
         let total: i64 = gaps.iter().filter(|gap| !gap.may_hide_work).map(|gap| gap.ns(gpu)).sum_ns();
-        for cause in Cause::ALL {
-            let of_cause = || {
-                gaps.iter().flat_map(|gap| gap.stretches(gpu)).filter(move |stretch| stretch.cause == cause)
-            };
-            let times: Vec<i64> = of_cause().map(|stretch| stretch.ns()).collect();
-            if !times.is_empty() {
-                rows.push((
-                    label,
-                    cause.name(),
-                    Durations::new(times),
-                    total,
-                    after_late_launch(cause, of_cause()),
-                ));
-            }
+        for of in by_cause(gpu, gaps.iter()) {
+            rows.push((label, of.cause.name(), Durations::new(of.times), total, of.late));
         }
     }
     Table::new(
@@ -201,11 +189,30 @@ fn cause_table(
     .if_empty("No gaps.")
 }
 
-/// Number and time of `stretches` after a late launch; `None` for causes that have none.
-fn after_late_launch(cause: Cause, stretches: impl Iterator<Item = Stretch>) -> Option<(u64, i64)> {
-    let late = stretches.filter(|stretch| stretch.is_after_late_launch);
-    let add = |(n, ns): (u64, i64), stretch: Stretch| (n + 1, ns.saturating_add(stretch.ns()));
-    matches!(cause, Cause::Kernel | Cause::OnGpu).then(|| late.fold((0, 0), add))
+/// The stretches of one cause.
+struct OfCause {
+    cause: Cause,
+    /// How long each is, in nanoseconds.
+    times: Vec<i64>,
+    /// Number and time of those after a late launch; `None` for causes that have none.
+    late: Option<(u64, i64)>,
+}
+
+/// What `gaps` are made of, in one pass, as there may be hundreds of thousands. Causes without stretches are left out.
+fn by_cause<'a>(gpu: &GpuTrace<'_>, gaps: impl Iterator<Item = &'a Gap>) -> Vec<OfCause> {
+    let mut all = Cause::ALL.map(|cause| OfCause {
+        cause,
+        times: Vec::new(),
+        late: matches!(cause, Cause::Kernel | Cause::OnGpu).then_some((0, 0)),
+    });
+    for stretch in gaps.flat_map(|gap| gap.stretches(gpu)) {
+        let of = &mut all[stretch.cause.index()];
+        of.times.push(stretch.ns());
+        if let Some((n, ns)) = of.late.as_mut().filter(|_| stretch.is_after_late_launch) {
+            (*n, *ns) = (*n + 1, ns.saturating_add(stretch.ns()));
+        }
+    }
+    all.into_iter().filter(|of| !of.times.is_empty()).collect()
 }
 
 /// The longest gaps, split by cause, with the next kernel and its launch.

@@ -1,6 +1,6 @@
 //! Idle time by phase of the steps.
 
-use super::{LATE_HINT, after_late_launch};
+use super::{LATE_HINT, by_cause};
 use crate::analysis::gpu::NamedTrace;
 use crate::analysis::gpu::annotation::Phase;
 use crate::analysis::gpu::gaps::{Cause, Gap};
@@ -39,17 +39,14 @@ pub fn table(named: &NamedTrace<'_, '_>, by_device: &[Vec<Gap>]) -> Option<Table
     let mut rows: Vec<Row> = Vec::new();
     for phase in [Phase::Prefill, Phase::Decode, Phase::Mixed, Phase::Idle] {
         let time = times.iter().filter(|of| of.0 == phase).map(|of| of.1).sum_ns();
-        for cause in Cause::ALL {
-            let of_phase = || phases.iter().zip(by_device.iter().flatten()).filter(|of| *of.0 == Some(phase));
-            let own = || {
-                of_phase().flat_map(|of| of.1.stretches(gpu)).filter(move |stretch| stretch.cause == cause)
-            };
-            let gaps: Vec<i64> = own().map(|stretch| stretch.ns()).collect();
-            if !gaps.is_empty() {
-                let after_late_launch = after_late_launch(cause, own()).map(|(_, ns)| ns);
-                rows.push(Row { phase, cause, gaps: Durations::new(gaps), after_late_launch, time });
-            }
-        }
+        let gaps = phases.iter().zip(by_device.iter().flatten()).filter(|of| *of.0 == Some(phase));
+        rows.extend(by_cause(gpu, gaps.map(|of| of.1)).into_iter().map(|of| Row {
+            phase,
+            cause: of.cause,
+            gaps: Durations::new(of.times),
+            after_late_launch: of.late.map(|(_, ns)| ns),
+            time,
+        }));
     }
     if rows.is_empty() {
         return None;

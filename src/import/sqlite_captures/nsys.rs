@@ -844,7 +844,7 @@ impl Capture for Nsys {
 
     fn needs_others(&self, table: usize, row: &Row<'_>) -> bool {
         let EventTable { kind, columns, .. } = &self.tables[table];
-        if *kind != Kind::Range {
+        if *kind != Kind::Range || !self.nvtx.is_incomplete() {
             return false;
         }
         let (kind, group) = Nsys::nvtx_row(columns, row);

@@ -72,6 +72,11 @@ impl NvtxNames {
         }
     }
 
+    /// Whether names may come later in the file.
+    pub fn is_incomplete(&self) -> bool {
+        !self.is_complete
+    }
+
     /// Whether `group` has a name that may come later in the file.
     pub fn lacks(&self, group: Group) -> bool {
         let is_missing = |key: Key| !self.by_key.contains_key(&key);

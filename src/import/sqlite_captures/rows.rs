@@ -56,6 +56,8 @@ impl<'a> Row<'a> {
 
     pub fn int(&self, column: Col) -> Option<i64> {
         match (column?, self.values) {
+            // Nearly all values that are asked for.
+            (Column::Stored(at), Values::Record { payload, record, .. }) => record.int(payload, at),
             (Column::Stored(at), Values::Group { group, at: row }) => group.column(at)?.int(row),
             (column, _) => self.value(column).as_int(),
         }
