@@ -9,7 +9,7 @@ use tracedrop::import::Import;
 use tracedrop::report::{Block, Report, Value};
 use tracedrop::trace::builder::TimeRange;
 use tracedrop::trace::cut::{Cut, is_of_window, profiles};
-use tracedrop::trace::stack_profiles::{Amount, StackProfile};
+use tracedrop::trace::stack_profiles::{Amount, StackProfile, n_samples};
 use tracedrop::trace::sums::Counts;
 use tracedrop::trace::{Run, Trace};
 
@@ -176,7 +176,7 @@ fn stack_profiles_have_their_samples_in_the_range() {
             n_without += 1;
             continue;
         };
-        let n_samples = |trace: &Trace| trace.stack_profiles.iter().map(StackProfile::len).sum::<usize>();
+        let n_samples = |trace: &Trace| n_samples(&trace.stack_profiles);
         let third = end.saturating_sub(start) / 3;
         let (from, to) = (start + third, start + 2 * third);
         let mut expected = whole.clone();
@@ -216,6 +216,24 @@ fn stack_profiles_have_their_samples_in_the_range() {
         n_checked += 1;
     }
     assert!(n_checked >= 20 && n_without >= 10, "{n_checked}, {n_without}");
+}
+
+/// `perf script` has two weights of each sample, a period and one: these are four samples, at 0, 1, 2 and 5 ms.
+#[test]
+fn a_sample_with_two_weights_is_left_out_once() {
+    let sample = |thread: u64, ms: u64| {
+        format!(
+            "app 7/{thread} [002] 10.00{ms}000: 250000 cpu-clock:u: \n\t55d0a1 leaf+0x10 (/srv/app)\n\t55d0b1 main+0x20 (/srv/app)\n\n"
+        )
+    };
+    let text = [sample(8, 0), sample(8, 1), sample(9, 2), sample(9, 5)].concat();
+    for ((from, to), n_left_out) in [((2, 4), 3), ((0, 4), 1), ((0, 5), 0)] {
+        let mut import = Import::new("perf.txt", text.len() as u64);
+        import.hold_only(TimeRange::FromStart(from * 1_000_000, to * 1_000_000));
+        import.feed(text.as_bytes());
+        let part = import.finish().unwrap();
+        assert_eq!(part.ledger.count_of("outside-range"), n_left_out, "{from} to {to}");
+    }
 }
 
 /// All columns of the forward passes of a trace that reach into a range of nanoseconds.

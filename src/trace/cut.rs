@@ -13,7 +13,7 @@ pub mod profiles;
 
 use super::builder::compute_self_times;
 use super::slices::{SliceId, SliceTable};
-use super::stack_profiles::StackProfile;
+use super::stack_profiles::{StackProfile, n_samples};
 use super::{TimePart, Trace};
 use serde::{Deserialize, Serialize};
 
@@ -62,9 +62,8 @@ impl Cut {
     pub fn apply_to(&self, trace: &mut Trace) -> u64 {
         let (part, is_kept) = self.part_of(trace, false);
         let n_slices = is_kept.iter().filter(|number| **number == SliceId::NONE).count();
-        let n_samples = |trace: &Trace| trace.stack_profiles.iter().map(StackProfile::len).sum::<usize>();
         let n_left_out = n_slices
-            + n_samples(trace).saturating_sub(n_samples(&part))
+            + n_samples(&trace.stack_profiles).saturating_sub(n_samples(&part.stack_profiles))
             + (trace.scoring_calls.len() - part.scoring_calls.len());
         let all = std::mem::replace(trace, part);
         trace.links = all.links;

@@ -352,6 +352,16 @@ pub struct StackProfile {
     pub offset: Amount,
 }
 
+/// Number of samples. One with several weights is in as many profiles in a row, and counts once.
+pub fn n_samples(profiles: &[StackProfile]) -> usize {
+    let are_same = |a: &StackProfile, b: &StackProfile| {
+        (a.process_id, a.thread_id, a.thread, a.event) == (b.process_id, b.thread_id, b.thread, b.event)
+            && a.measure != b.measure
+    };
+    // Samples that last may be split where a part of the trace ends, so one of the profiles may have more.
+    profiles.chunk_by(are_same).filter_map(|same| same.iter().map(StackProfile::len).max()).sum()
+}
+
 impl StackProfile {
     /// An empty profile with weights in `unit`.
     pub fn new(unit: StringId) -> StackProfile {
