@@ -23,7 +23,7 @@ use tracedrop::report::{
 };
 use tracedrop::timeline::answers::{Stretch, TimelineAnswer, TimelineAsk};
 use tracedrop::timeline::{self, Timeline};
-use tracedrop::trace::Run;
+use tracedrop::trace::{Run, Trace};
 
 /// Documents that are open at the same time; the one opened first is closed for the next.
 const MAX_OPEN: usize = 8;
@@ -33,6 +33,9 @@ const MAX_COLUMNS: usize = 9;
 const MAX_EVENTS: usize = 5;
 /// Warnings that an answer lists.
 const MAX_WARNINGS: usize = 5;
+/// Times of sampled calls in a stretch of time are not the weights that tables sum up.
+const SAMPLES_LAST: &str =
+    "sampled calls are drawn until the next sample of their thread; tables sum up weights\n";
 /// Part of an id that stands for a stretch of time.
 const WINDOW: &str = "window";
 /// Table of the data that a trace has, in the report on GPU time.
@@ -357,7 +360,10 @@ impl Desk {
         match self.stretch(&ask.handle, &ask.range)? {
             Ok(stretch) => {
                 let id = format!("{}/{WINDOW}/{}", ask.handle, ask.range.trim());
-                window(&id, &stretch, ask.offset, max_bytes)
+                let run = self.find(&ask.handle)?.document.session().and_then(|it| it.shared_run().ok());
+                let is_sampled = |trace: &Trace| trace.samples.len() + trace.stack_profiles.len() > 0;
+                let is_sampled = run.is_some_and(|run| run.traces.iter().any(is_sampled));
+                window(&id, &stretch, is_sampled, ask.offset, max_bytes)
             }
             Err(why) => Ok(Answer::CannotTell(why)),
         }
@@ -860,11 +866,12 @@ fn table(
     Ok(Answer::Found(format!("{first}\n{second}\n{}", lines.finish())))
 }
 
-fn window(id: &str, stretch: &Stretch, offset: usize, max_bytes: usize) -> Answered {
+fn window(id: &str, stretch: &Stretch, is_sampled: bool, offset: usize, max_bytes: usize) -> Answered {
     if stretch.n == 0 {
         return Ok(Answer::NothingFound("nothing ran in this stretch of time".to_string()));
     }
-    let mut lines = Lines::new(max_bytes.saturating_sub(260));
+    let said = if is_sampled { SAMPLES_LAST } else { "" };
+    let mut lines = Lines::new(max_bytes.saturating_sub(260 + said.len()));
     let length = stretch.to_ns.saturating_sub(stretch.from_ns).max(1) as f64;
     if offset == 0 {
         for device in &stretch.devices {
@@ -918,7 +925,7 @@ fn window(id: &str, stretch: &Stretch, offset: usize, max_bytes: usize) -> Answe
     let next = offset + n_shown;
     let next = if next < stretch.names.len() { format!("; next: offset={next}") } else { String::new() };
     Ok(Answer::Found(format!(
-        "{}{next}\nid of a number: {id}/ROW/total (or self, count)\nfrom {} to {}: {} events\n{}",
+        "{}{next}\nid of a number: {id}/ROW/total (or self, count)\nfrom {} to {}: {} events\n{said}{}",
         rows_of(offset, n_shown, n_names as usize),
         format_ns(stretch.from_ns as i64),
         format_ns(stretch.to_ns as i64),
