@@ -151,3 +151,26 @@ fn files_beside_a_trace_are_looked_through() {
     assert_eq!(trace.sidecar_files[0].content.as_deref(), Some(&content[..]));
     assert!(!session.reports().is_empty() && session.document().is_some());
 }
+
+/// Notes may quote an argument, and an exported file says what the page shows of it when it is opened.
+#[test]
+fn secrets_in_notes_are_in_no_export() {
+    use tracedrop::report::notes::{Anchor, Notes, Remark};
+    let text = "run with --password hunter22x and API_KEY=abcd1234efgh5678".to_string();
+    let list = vec![Remark { on: Anchor::Whole, text }];
+    let options = Options {
+        notes: Some(Notes { title: "password=hunter22x".to_string(), list }),
+        ..Options::default()
+    };
+    for show_secrets in [false, true] {
+        let mut session = open(Query { show_secrets, ..Query::default() });
+        for id in ["terminal", "markdown", "json", "html", "perfetto"] {
+            let mut out = Vec::new();
+            let left_out = session.export(export::find(id).unwrap(), &options, &mut out).unwrap();
+            let out = String::from_utf8_lossy(&out);
+            assert_eq!(out.contains("hunter22x") || out.contains("abcd1234"), show_secrets, "{id}");
+            let is_said = left_out.0.iter().any(|what| what.contains("keys in notes"));
+            assert_eq!(is_said, !show_secrets, "{id}: {left_out:?}");
+        }
+    }
+}

@@ -252,7 +252,27 @@ pub async fn render_in_steps(
 ) -> io::Result<LeftOut> {
     let n_hidden = || input.run.traces.iter().map(|trace| trace.args.take_n_hidden()).sum::<u64>();
     n_hidden();
+    // Notes may quote an argument or a command.
+    let notes = input.notes().without_secrets().filter(|_| exporter.takes_notes && !input.query.show_secrets);
+    let (options, n_in_notes);
+    let input = match notes {
+        Some((notes, n)) => {
+            (options, n_in_notes) = (Options { notes: Some(notes), ..input.options.clone() }, n);
+            &Input { options: &options, ..*input }
+        }
+        None => {
+            n_in_notes = 0;
+            input
+        }
+    };
     let mut left_out = Box::pin(render_all(exporter, input, out)).await?;
+    if n_in_notes > 0 {
+        left_out.0.push(counted(
+            n_in_notes,
+            "password, token or key in notes",
+            "passwords, tokens and keys in notes",
+        ));
+    }
     match n_hidden() {
         0 => {}
         n => left_out.0.push(counted(

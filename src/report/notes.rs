@@ -5,8 +5,8 @@
 
 use super::table::Table;
 use super::value::Value;
-use crate::base::text;
 use crate::base::units::{Unit, format_ns};
+use crate::base::{secrets, text};
 use crate::filter::exactly;
 use serde::{Deserialize, Serialize};
 
@@ -113,6 +113,18 @@ impl Notes {
     /// Whether there is neither a title nor a note.
     pub fn is_empty(&self) -> bool {
         self.title.is_empty() && self.list.is_empty()
+    }
+
+    /// The notes without the passwords, tokens and keys in what someone wrote, and how many there were; `None` if there are none.
+    pub fn without_secrets(&self) -> Option<(Notes, u64)> {
+        let (mut notes, mut n) = (self.clone(), 0);
+        let texts = notes.list.iter_mut().map(|note| &mut note.text);
+        for text in texts.chain([&mut notes.title]) {
+            if let Some(without) = secrets::hide(text) {
+                (*text, n) = (without.text, n + without.n);
+            }
+        }
+        (n > 0).then_some((notes, n))
     }
 
     /// Difference to `others`: the number of additional notes, and whether there is a different title.
