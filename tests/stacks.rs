@@ -502,6 +502,38 @@ fn samples_of_one_name_in_two_modules_stay_two_functions() {
     }
 }
 
+/// Threads that were recorded from 10 ms on, and from 0 ms on, stay beside each other, whole and in a part.
+#[test]
+fn profiles_over_time_keep_their_start_and_duration() {
+    let bytes = br#"{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"f"},{"name":"g"}]},"profiles":[
+{"type":"evented","name":"t1","unit":"milliseconds","startValue":10,"endValue":20,"events":[{"type":"O","frame":0,"at":11},{"type":"C","frame":0,"at":19}]},
+{"type":"sampled","name":"t2","unit":"milliseconds","startValue":0,"endValue":6,"samples":[[0],[0,1],[]],"weights":[1,2,3]}]}"#;
+    let whole = Run::single(import("a.speedscope.json", bytes, None).unwrap());
+    let cut = Cut { window: Some((3_000_000, 16_000_000)), max_depth: None };
+    let part = Run::single(cut.of(&whole.traces[0]));
+    let ranges = |run: &Run| {
+        let file = json(&written("speedscope", run).unwrap());
+        let of = |profile: &Value| {
+            (profile["startValue"].as_f64().unwrap(), profile["endValue"].as_f64().unwrap())
+        };
+        file["profiles"].as_array().unwrap().iter().map(of).collect::<Vec<_>>()
+    };
+    assert_eq!(ranges(&whole), [(10.0, 20.0), (0.0, 6.0)]);
+    // From 3 ms on: t1 from 10 to 16, t2 from 3 to 6.
+    assert_eq!(ranges(&part), [(7.0, 13.0), (0.0, 3.0)]);
+    let duration = |name: &str, bytes: &[u8]| {
+        let run = Run::single(import(name, bytes, None).unwrap());
+        let reports = analysis::reports(&run, &Query::default());
+        let facts = reports.iter().flat_map(|report| &report.blocks).filter_map(|block| match block {
+            tracedrop::report::Block::Facts(facts) => Some(&facts.facts),
+            _ => None,
+        });
+        facts.flatten().find(|fact| fact.id == "duration_ns").map(|fact| fact.value.plain())
+    };
+    let bytes = written("speedscope", &whole).unwrap();
+    assert_eq!(duration("b.speedscope.json", &bytes).as_deref(), Some("20000000"));
+}
+
 #[test]
 fn lines_with_only_a_count_are_no_difference() {
     // Two numbers could be anything, so the format is given.

@@ -133,6 +133,12 @@ impl Amount {
         }
     }
 
+    /// That many nanoseconds in a unit of which one is 10^`exponent` of them.
+    pub fn of_nanoseconds(ns: i64, exponent: u8) -> Amount {
+        // The digits are those of the unit with that number of places.
+        Amount { digits: i128::from(ns), places: exponent }.trimmed()
+    }
+
     /// In whole nanoseconds, if 10^`exponent` of them are one. `None` if that is too large.
     pub fn nanoseconds(self, exponent: u8) -> Option<i64> {
         i64::try_from(self.at(exponent)?).ok()

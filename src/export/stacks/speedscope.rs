@@ -15,7 +15,7 @@ use crate::base::steps::{Steps, pause};
 use crate::base::strings::StringId;
 use crate::export::{ExporterInfo, Input, TextsIn, WriteFn};
 use crate::trace::profiles::ProfileRun;
-use crate::trace::stack_profiles::Amount;
+use crate::trace::stack_profiles::{Amount, StackProfile};
 use crate::trace::{Run, Trace};
 use std::io::{self, Write};
 
@@ -86,7 +86,7 @@ async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
             pause().await;
         }
         write_samples(trace, &prefix, &mut n_profiles, &mut frames, &mut out).await?;
-        write_profiles(trace, &prefix, &mut n_profiles, &mut frames, &mut out).await?;
+        write_profiles(run, trace, &prefix, &mut n_profiles, &mut frames, &mut out).await?;
         for (number, profile) in trace.profiles.iter().enumerate() {
             let name = format!("{prefix}{}", profile_name(profile, number + 1, trace.profiles.len()));
             head(&mut n_profiles, "sampled", &name, "none", &mut out);
@@ -114,7 +114,7 @@ async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     out.flush()
 }
 
-/// Starts a profile, up to its range of values.
+/// Starts a profile, up to the start of its range of values.
 fn head(n_profiles: &mut u32, kind: &str, name: &str, unit: &str, out: &mut Out<'_>) {
     out.raw(if *n_profiles > 0 { ",\n{\"type\":\"" } else { "\n{\"type\":\"" });
     *n_profiles += 1;
@@ -123,7 +123,7 @@ fn head(n_profiles: &mut u32, kind: &str, name: &str, unit: &str, out: &mut Out<
     out.string(name);
     out.raw(",\"unit\":\"");
     out.raw(unit);
-    out.raw("\",\"startValue\":0,");
+    out.raw("\",\"startValue\":");
 }
 
 /// Writes the events in order.
@@ -135,7 +135,7 @@ fn write_events(
     out: &mut Out<'_>,
 ) -> io::Result<()> {
     let (start, end) = span(run);
-    out.raw("\"endValue\":");
+    out.raw("0,\"endValue\":");
     out.integer(end.saturating_sub(start));
     out.raw(",\"events\":[");
     // Frames of the open slices; events never go back in time.
@@ -182,7 +182,7 @@ async fn write_samples(
         let name = format!("{prefix}{} (samples)", thread_path(trace, thread.0 as usize));
         head(n_profiles, "sampled", &name, "none", out);
         let weight = |row: usize| if samples.weight[row].is_finite() { samples.weight[row] } else { 0.0 };
-        out.raw("\"endValue\":");
+        out.raw("0,\"endValue\":");
         out.float(rows().map(weight).sum());
         out.raw(",\"samples\":[");
         for (i, row) in rows().enumerate() {
@@ -214,8 +214,25 @@ fn unit_of(unit: &str) -> &str {
     }
 }
 
+/// Where a profile starts, in its unit, so that threads are beside each other as they were. If its samples last as long as they weigh,
+/// they follow one another from there; others have no times in this format and start at 0. Times are those of the file, or from the
+/// start of a part of it or of the slices beside the profile.
+fn start_of(run: &Run, trace: &Trace, profile: &StackProfile) -> Amount {
+    let is_lasting = profile.unit == profile.time_unit;
+    let Some((exponent, first)) = profile.time_exponent(&trace.strings).zip(profile.time_of(0)) else {
+        return Amount::ZERO;
+    };
+    let start = match trace.part {
+        _ if !trace.slices.is_empty() => span(run).0,
+        Some(part) => part.range.0,
+        None => 0,
+    };
+    if is_lasting { first.minus(Amount::of_nanoseconds(start, exponent)) } else { Amount::ZERO }
+}
+
 /// Stack profiles, one each, with the weights and the unit of the file.
 async fn write_profiles(
+    run: &Run,
     trace: &Trace,
     prefix: &str,
     n_profiles: &mut u32,
@@ -227,8 +244,10 @@ async fn write_profiles(
         let profile = of.profile;
         let weight = |row: usize| profile.weight.get(row).unwrap_or(Amount::ZERO);
         let total = (0..profile.len()).fold(Amount::ZERO, |sum, row| sum.plus(weight(row)));
-        out.raw("\"endValue\":");
-        out.raw(&total.to_string());
+        let start = start_of(run, trace, profile);
+        out.raw(&start.to_string());
+        out.raw(",\"endValue\":");
+        out.raw(&start.plus(total).to_string());
         out.raw(",\"samples\":[");
         for (i, stack) in profile.stack.iter().enumerate() {
             out.raw(if i > 0 { ",[" } else { "[" });
@@ -260,7 +279,7 @@ fn write_counts(
 ) -> io::Result<()> {
     let counts = &profile.frames.self_samples;
     let rows = || (0..counts.len()).filter(|row| counts[*row] > 0);
-    out.raw("\"endValue\":");
+    out.raw("0,\"endValue\":");
     out.raw(&profile.sum_self().to_string());
     out.raw(",\"samples\":[");
     for (i, row) in rows().enumerate() {

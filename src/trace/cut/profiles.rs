@@ -32,10 +32,8 @@ pub fn span(trace: &Trace) -> Option<(i64, i64)> {
 /// its time in the range.
 pub fn within(trace: &Trace, profile: &StackProfile, range: (i64, i64)) -> Option<StackProfile> {
     let exponent = profile.time_exponent(&trace.strings)?;
-    // The digits of nanoseconds are those of the unit with that number of places.
-    let amount = |ns: i64| Amount { digits: i128::from(ns), places: exponent }.plus(Amount::ZERO);
     // On the clock of the profile.
-    let on_own = |ns: i64| amount(ns).minus(profile.offset);
+    let on_own = |ns: i64| Amount::of_nanoseconds(ns, exponent).minus(profile.offset);
     let (from, to) = (on_own(range.0), on_own(range.1));
     let is_lasting = profile.unit == profile.time_unit;
     let mut part = StackProfile {
