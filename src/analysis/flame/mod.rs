@@ -19,7 +19,7 @@ use crate::report::{Block, Chart, Report};
 use crate::stacks::graph::StackGraph;
 use crate::trace::{Run, Trace};
 use sources::MAX_SLICES;
-pub use sources::{compared_graphs, graphs, whole_graphs};
+pub use sources::{compared_graphs, graphs, recorded_ns, whole_graphs};
 pub use table::report_of_tops;
 pub use view::{
     Cache, Direction, FlameInfo, FlameQuery, FlameRow, FlameView, LabelKey, RowOrder, Scale, Widths, view,
