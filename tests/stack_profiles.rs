@@ -673,6 +673,19 @@ fn pprof_keeps_a_sample_with_several_values_as_one() {
 }
 
 #[test]
+fn a_refused_export_says_what_a_stack_profile_lacks() {
+    // It has samples, but a Chrome trace and a Perfetto trace have no place for weighted stacks.
+    for (id, needs) in [
+        ("chrome-trace", "forward passes or samples (not those of stack profiles); this file"),
+        ("chrome-trace-gz", "forward passes or samples with times (not those of stack profiles); this file"),
+        ("perfetto", "needs slices, counters or memory accesses; this file"),
+    ] {
+        let why = written_as("a.txt", "main;f 3\n", id, Cut::default()).unwrap_err();
+        assert!(why.contains(needs) && why.ends_with("has none. Export as Firefox Profiler"), "{id}: {why}");
+    }
+}
+
+#[test]
 fn exports_say_which_digits_they_lack() {
     let all = Cut::default();
     let missing = |text: &str| written_as("a.txt", text, "pprof", all).unwrap().1;

@@ -26,7 +26,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     extension: "pb.gz",
     media_type: "application/octet-stream",
     in_menu: true,
-    needs: "stacks",
+    needs: "slices, or samples with stacks",
     applies: |run| is_whole(run) && flame::applies(run),
     write: WriteFn::InSteps(|input, out| Steps::new(async move { write(input, out).await })),
     reference: None,
