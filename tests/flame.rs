@@ -373,7 +373,7 @@ fn pictures_have_the_numbers_of_the_functions() {
     assert_eq!((shown.flame.total, shown.total.0, &*shown.notes), (60.0, 50.0, &[note.to_string()][..]));
     // 8 of 10 samples have no stack; a has both of the others.
     let without = told("main;a 2\n 8\n");
-    assert_eq!(without.0, "a is hottest: 100.0% self (2 of 2 samples).");
+    assert_eq!(without.0, "a is hottest: 100.0% self (2 of 2 samples with a stack).");
     assert_eq!(without.1, ["Widths include samples without a stack: 8 samples."]);
     // A comparison has what each stack has in all.
     let side = |stacks: &[u8]| session(stacks).side().unwrap();

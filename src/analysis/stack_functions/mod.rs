@@ -381,8 +381,10 @@ fn headline(
     // A part of a sum of another sign is no share of it.
     let share = ratio(first.self_weight, whole).filter(|share| *share > 0.0);
     let share = share.map_or(String::new(), |share| format!("{} ", format_ratio(share)));
+    // Other reports sum up all of them.
+    let of_which = if tree.weights.no_stack != 0 { " with a stack" } else { "" };
     Ok(format!(
-        "{} {}{}{}: {share}self ({} of {}).",
+        "{} {}{}{}: {share}self ({} of {}{of_which}).",
         if name.is_empty() { "An unnamed function" } else { name },
         if is_of_time(measure.unit) && first.self_weight > 0 { "is hottest" } else { "has the most" },
         if says_which { format!(" by {}", weight.name_of_kind()) } else { String::new() },
