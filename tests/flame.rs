@@ -13,6 +13,7 @@ use tracedrop::analysis::{Context, Query};
 use tracedrop::engine::{Compared, Session, Shown};
 use tracedrop::export::{EXPORTERS, Options};
 use tracedrop::report::Block;
+use tracedrop::stacks::CallTree;
 use tracedrop::stacks::graph::{FrameClass, StackGraph};
 use tracedrop::stacks::merged::{By, LIBRARIES, Merged, StackQuery};
 use tracedrop::trace::{Run, Trace};
@@ -383,6 +384,14 @@ fn pictures_have_the_numbers_of_the_functions() {
     compared.write_folded(&mut folded).unwrap();
     let text = String::from_utf8(folded).unwrap();
     assert!(text.contains("main;a 6 2\n") && text.contains("main;b 2 8\n"), "{text}");
+    // Read back, samples without a stack are no function: 4 of A, beside 6 + 2 with one; 0 of B, beside 2 + 8.
+    let again = import("a.folded", text.as_bytes(), None).unwrap();
+    let sums = again.stack_profiles.iter().map(|profile| {
+        let weights = CallTree::new(&again, &[profile]).weights;
+        (weights.total, weights.no_stack)
+    });
+    assert_eq!(sums.collect::<Vec<_>>(), [(8, 4), (10, 0)]);
+    assert_eq!(told("main;a 2\n(no stack) 8\n"), told("main;a 2\n 8\n"));
 }
 
 #[test]

@@ -22,6 +22,9 @@ pub fn nanoseconds_exponent(unit: &str) -> Option<u8> {
     }
 }
 
+/// Name of the frame for samples without a stack, where they need one: in flame graphs and in folded differences.
+pub const NO_STACK: &str = "(no stack)";
+
 /// Facts of a pprof profile about itself in [`super::SourceInfo::metadata`], by name.
 pub mod pprof_facts {
     /// Start of the recording in nanoseconds since the Unix epoch.
