@@ -686,6 +686,18 @@ fn a_refused_export_says_what_a_stack_profile_lacks() {
 }
 
 #[test]
+fn weights_without_a_unit_are_named_as_such() {
+    let text = r#"{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"f"}]},"profiles":[
+        {"type":"sampled","name":"t","unit":"bytes","startValue":0,"endValue":7,"samples":[[0]],"weights":[7]},
+        {"type":"sampled","name":"t","unit":"none","startValue":0,"endValue":2,"samples":[[0]],"weights":[2]}]}"#;
+    let trace = import("a.json", text.as_bytes(), None).unwrap();
+    let names: Vec<String> = Weight::all(&trace).iter().map(Weight::name).collect();
+    assert_eq!(names, ["bytes", "weight"]);
+    let (_, left_out) = written_as("a.json", text, "collapsed-samples", Cut::default()).unwrap();
+    assert_eq!(left_out, ["weights without a unit"]);
+}
+
+#[test]
 fn exports_say_which_digits_they_lack() {
     let all = Cut::default();
     let missing = |text: &str| written_as("a.txt", text, "pprof", all).unwrap().1;
