@@ -609,9 +609,9 @@ fn a_line_with_only_a_count_is_a_sample_without_a_stack() {
 }
 
 /// A pprof profile of CPU time by hand: `main;work` for 30 ms in thread A and 10 ms in thread B, and 20 ms without a stack; a sample
-/// every 10 ms, 35 ms in all.
-fn pprof_of_two_threads() -> Vec<u8> {
-    let texts = ["", "samples", "count", "cpu", "nanoseconds", "main", "work", "thread", "A", "B"];
+/// every 10 ms, 35 ms in all. Or the same numbers of another unit.
+fn pprof_of_two_threads(unit: &str) -> Vec<u8> {
+    let texts = ["", "samples", "count", "cpu", unit, "main", "work", "thread", "A", "B"];
     let text = |text: &str| texts.iter().position(|known| *known == text).unwrap() as u64;
     let message = |fields: &[(u64, u64)]| {
         let mut out = Vec::new();
@@ -619,7 +619,7 @@ fn pprof_of_two_threads() -> Vec<u8> {
         out
     };
     let mut out = Vec::new();
-    for (name, unit) in [("samples", "count"), ("cpu", "nanoseconds")] {
+    for (name, unit) in [("samples", "count"), ("cpu", unit)] {
         out.bytes(1, &message(&[(1, text(name)), (2, text(unit))]));
     }
     for (id, name) in [(1, "main"), (2, "work")] {
@@ -639,14 +639,15 @@ fn pprof_of_two_threads() -> Vec<u8> {
         out.bytes(2, &sample);
     }
     out.extend(message(&[(9, 1_700_000_000_000_000_000), (10, 35_000_000), (12, 10_000_000)]));
-    out.bytes(11, &message(&[(1, text("cpu")), (2, text("nanoseconds"))]));
+    out.bytes(11, &message(&[(1, text("cpu")), (2, text(unit))]));
     texts.iter().for_each(|text| out.bytes(6, text.as_bytes()));
     out
 }
 
 #[test]
 fn pprof_keeps_a_sample_with_several_values_as_one() {
-    let (bytes, left_out) = written_from("a.pb", &pprof_of_two_threads(), "pprof", Cut::default()).unwrap();
+    let (bytes, left_out) =
+        written_from("a.pb", &pprof_of_two_threads("nanoseconds"), "pprof", Cut::default()).unwrap();
     assert_eq!(left_out, ["labels of samples: thread (2 values)"]);
     let again = import("a.pb.gz", &bytes, None).unwrap();
     // One for the stack of both threads, whose labels are no part of the trace, and one without a stack.
@@ -666,6 +667,12 @@ fn pprof_keeps_a_sample_with_several_values_as_one() {
     assert_eq!(facts, wanted.map(|(name, value)| (name.to_string(), value.to_string())));
     let (_, left_out) = written_from("a.pb.gz", &bytes, "pprof", Cut::default()).unwrap();
     assert_eq!(left_out, [""; 0]);
+    // A unit that only the file knows stays, too.
+    let (bytes, _) =
+        written_from("a.pb", &pprof_of_two_threads("kilobytes"), "pprof", Cut::default()).unwrap();
+    let again = import("a.pb.gz", &bytes, None).unwrap();
+    let units: Vec<&str> = Weight::all(&again).iter().map(Weight::unit).collect();
+    assert_eq!(units, ["kilobytes", "count"]);
     // Times of another format say how long it took: from 0 to 4 s.
     let (bytes, _) = written_as("a.json", OF_ONE_NAME, "pprof", Cut::default()).unwrap();
     let again = import("a.pb.gz", &bytes, None).unwrap();

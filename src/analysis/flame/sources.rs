@@ -9,8 +9,8 @@ use crate::analysis::gpu::parts;
 use crate::analysis::gpu::steps::NO_STEP;
 use crate::analysis::hot_frames::places;
 use crate::analysis::memory_snapshot;
-use crate::analysis::stack_functions::Weight;
 use crate::analysis::stack_functions::amounts::Measure;
+use crate::analysis::stack_functions::{NO_UNIT, Weight};
 use crate::base::hash::HashMap;
 use crate::base::sort;
 use crate::base::strings::StringId;
@@ -212,6 +212,9 @@ fn of_profiles(weight: &Weight<'_>, extent: Extent) -> StackGraph {
     let title = format!("Stacks by {}", weight.compared_name());
     let caption = "Width is the weight (time, samples, bytes); callers are above callees.";
     let mut builder = GraphBuilder::new(&title, caption, unit);
+    if unit == Unit::Plain && weight.unit() != NO_UNIT {
+        builder.set_other_unit(weight.unit());
+    }
     let mut nodes = StackNodes::new(trace, extent);
     for thread in weight.threads() {
         let number = builder.thread(&thread.label());

@@ -31,7 +31,7 @@ pub const INFO: AnalysisInfo = AnalysisInfo {
 pub const FUNCTIONS: TableHandle = TableHandle { report: &INFO, id: "functions" };
 
 /// Unit of weights that are numbers only, as speedscope writes it.
-const NO_UNIT: &str = "none";
+pub const NO_UNIT: &str = "none";
 
 /// Limit on kinds of weights with tables of their own; heap profiles of Go have four.
 const MAX_DETAILED: usize = 16;

@@ -99,10 +99,11 @@ fn value_type(name: u64, unit: u64) -> Vec<u8> {
 }
 
 /// What the format calls a unit.
-fn unit_of(unit: Unit) -> &'static str {
-    match unit {
+fn unit_of(graph: &StackGraph) -> &str {
+    match graph.unit {
         Unit::Ns => "nanoseconds",
         Unit::Bytes => "bytes",
+        _ if !graph.other_unit.is_empty() => &graph.other_unit,
         _ => "count",
     }
 }
@@ -120,7 +121,7 @@ async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> {
             // Without it, readers open the last one.
             push_number(fields::DEFAULT_SAMPLE_TYPE, name, &mut whole);
         }
-        whole.bytes(fields::SAMPLE_TYPE, &value_type(name, texts.get(unit_of(graph.unit))));
+        whole.bytes(fields::SAMPLE_TYPE, &value_type(name, texts.get(unit_of(graph))));
     }
     push_number(fields::COMMENT, texts.get(&[OWN_COMMENT, env!("CARGO_PKG_VERSION")].concat()), &mut whole);
     let mut left_out = push_facts(input.run, &mut texts, &mut whole);
