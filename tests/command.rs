@@ -166,7 +166,7 @@ fn control_characters_and_formulas_of_names_do_nothing() {
 fn an_export_that_has_nothing_to_write_says_what_it_needs() {
     let dir = folder("needs");
     let output = tracedrop(&dir).args(["export", "a.json", "--to", "collapsed-samples"]).output().unwrap();
-    assert!(said(&output).contains("needs samples with stacks"), "{}", said(&output));
+    assert!(said(&output).contains("needs samples;"), "{}", said(&output));
     let formats = tracedrop(&dir).arg("formats").output().unwrap();
     assert!(String::from_utf8_lossy(&formats.stdout).contains("needs memory accesses"));
 }

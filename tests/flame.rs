@@ -11,6 +11,7 @@ use tracedrop::analysis::{Context, Query};
 use tracedrop::engine::{Compared, Session, Shown};
 use tracedrop::export::{EXPORTERS, Options};
 use tracedrop::report::Block;
+use tracedrop::stacks::CallTree;
 use tracedrop::stacks::graph::{FrameClass, StackGraph};
 use tracedrop::stacks::merged::{By, LIBRARIES, Merged, StackQuery};
 use tracedrop::trace::{Run, Trace};
@@ -371,7 +372,7 @@ fn pictures_have_the_numbers_of_the_functions() {
     assert_eq!((shown.flame.total, shown.total.0, &*shown.notes), (60.0, 50.0, &[note.to_string()][..]));
     // 8 of 10 samples have no stack; a has both of the others.
     let without = told("main;a 2\n 8\n");
-    assert_eq!(without.0, "a is hottest: 100.0% self (2 of 2 samples).");
+    assert_eq!(without.0, "a is hottest: 100.0% self (2 of 2 samples with a stack).");
     assert_eq!(without.1, ["Widths include samples without a stack: 8 samples."]);
     // A comparison has what each stack has in all.
     let side = |stacks: &[u8]| session(stacks).side().unwrap();
@@ -381,6 +382,14 @@ fn pictures_have_the_numbers_of_the_functions() {
     compared.write_folded(&mut folded).unwrap();
     let text = String::from_utf8(folded).unwrap();
     assert!(text.contains("main;a 6 2\n") && text.contains("main;b 2 8\n"), "{text}");
+    // Read back, samples without a stack are no function: 4 of A, beside 6 + 2 with one; 0 of B, beside 2 + 8.
+    let again = import("a.folded", text.as_bytes(), None).unwrap();
+    let sums = again.stack_profiles.iter().map(|profile| {
+        let weights = CallTree::new(&again, &[profile]).weights;
+        (weights.total, weights.no_stack)
+    });
+    assert_eq!(sums.collect::<Vec<_>>(), [(8, 4), (10, 0)]);
+    assert_eq!(told("main;a 2\n(no stack) 8\n"), told("main;a 2\n 8\n"));
 }
 
 #[test]

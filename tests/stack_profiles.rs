@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use tracedrop::analysis::Query;
 use tracedrop::analysis::stack_functions::Weight;
+use tracedrop::base::protobuf::PushFields;
 use tracedrop::base::strings::{StringId, StringTable};
 use tracedrop::engine::{Session, Shown};
 use tracedrop::export::{self, Options};
@@ -526,8 +527,17 @@ fn facts_of_stacks_say_each_number_once() {
 
 /// A file as an exporter writes it, and what is missing there; or why it cannot.
 fn written_as(name: &str, text: &str, exporter: &str, cut: Cut) -> Result<(Vec<u8>, Vec<String>), String> {
-    let mut session = Session::new(name, text.len() as u64, None, Query::default());
-    session.feed(text.as_bytes());
+    written_from(name, text.as_bytes(), exporter, cut)
+}
+
+fn written_from(
+    name: &str,
+    bytes: &[u8],
+    exporter: &str,
+    cut: Cut,
+) -> Result<(Vec<u8>, Vec<String>), String> {
+    let mut session = Session::new(name, bytes.len() as u64, None, Query::default());
+    session.feed(bytes);
     session.finish().unwrap();
     let (mut out, options) = (Vec::new(), Options { cut, ..Options::default() });
     let exporter = export::find(exporter).unwrap();
@@ -595,6 +605,102 @@ fn a_line_with_only_a_count_is_a_sample_without_a_stack() {
     assert_eq!((weights.total, weights.no_stack, weights.n_no_stack), (8, 9, 1));
     // Numbers alone could be anything.
     assert!(import("a.txt", b" 5\n 9\n", None).is_err());
+}
+
+/// A pprof profile of CPU time by hand: `main;work` for 30 ms in thread A and 10 ms in thread B, and 20 ms without a stack; a sample
+/// every 10 ms, 35 ms in all. Or the same numbers of another unit.
+fn pprof_of_two_threads(unit: &str) -> Vec<u8> {
+    let texts = ["", "samples", "count", "cpu", unit, "main", "work", "thread", "A", "B"];
+    let text = |text: &str| texts.iter().position(|known| *known == text).unwrap() as u64;
+    let message = |fields: &[(u64, u64)]| {
+        let mut out = Vec::new();
+        fields.iter().for_each(|(field, value)| out.number(*field, *value));
+        out
+    };
+    let mut out = Vec::new();
+    for (name, unit) in [("samples", "count"), ("cpu", unit)] {
+        out.bytes(1, &message(&[(1, text(name)), (2, text(unit))]));
+    }
+    for (id, name) in [(1, "main"), (2, "work")] {
+        out.bytes(5, &message(&[(1, id), (2, text(name))]));
+        let mut location = message(&[(1, id)]);
+        location.bytes(4, &message(&[(1, id)]));
+        out.bytes(4, &location);
+    }
+    for (n, thread) in [(3, Some("A")), (1, Some("B")), (2, None)] {
+        // The innermost location comes first.
+        let locations: &[(u64, u64)] = if thread.is_some() { &[(1, 2), (1, 1)] } else { &[] };
+        let mut sample = message(locations);
+        sample.extend(message(&[(2, n), (2, n * 10_000_000)]));
+        if let Some(thread) = thread {
+            sample.bytes(3, &message(&[(1, text("thread")), (2, text(thread))]));
+        }
+        out.bytes(2, &sample);
+    }
+    out.extend(message(&[(9, 1_700_000_000_000_000_000), (10, 35_000_000), (12, 10_000_000)]));
+    out.bytes(11, &message(&[(1, text("cpu")), (2, text(unit))]));
+    texts.iter().for_each(|text| out.bytes(6, text.as_bytes()));
+    out
+}
+
+#[test]
+fn pprof_keeps_a_sample_with_several_values_as_one() {
+    let (bytes, left_out) =
+        written_from("a.pb", &pprof_of_two_threads("nanoseconds"), "pprof", Cut::default()).unwrap();
+    assert_eq!(left_out, ["labels of samples: thread (2 values)"]);
+    let again = import("a.pb.gz", &bytes, None).unwrap();
+    // One for the stack of both threads, whose labels are no part of the trace, and one without a stack.
+    assert_eq!(again.ledger.kept.records, 2);
+    let sums = |profile: &StackProfile| (0..profile.len()).map(|row| profile.weight.digits_at(row)).collect();
+    let all: Vec<Vec<Option<i128>>> = again.stack_profiles.iter().map(sums).collect();
+    // Without another word, the last type is the one to show.
+    assert_eq!(all, [[Some(40_000_000), Some(20_000_000)], [Some(4), Some(2)]]);
+    let mut facts = again.source.metadata.clone();
+    facts.retain(|(name, _)| name != "comment");
+    let wanted = [
+        ("time_nanos", "1700000000000000000"),
+        ("duration_nanos", "35000000"),
+        ("period", "10000000"),
+        ("period_type", "cpu (nanoseconds)"),
+    ];
+    assert_eq!(facts, wanted.map(|(name, value)| (name.to_string(), value.to_string())));
+    let (_, left_out) = written_from("a.pb.gz", &bytes, "pprof", Cut::default()).unwrap();
+    assert_eq!(left_out, [""; 0]);
+    // A unit that only the file knows stays, too.
+    let (bytes, _) =
+        written_from("a.pb", &pprof_of_two_threads("kilobytes"), "pprof", Cut::default()).unwrap();
+    let again = import("a.pb.gz", &bytes, None).unwrap();
+    let units: Vec<&str> = Weight::all(&again).iter().map(Weight::unit).collect();
+    assert_eq!(units, ["kilobytes", "count"]);
+    // Times of another format say how long it took: from 0 to 4 s.
+    let (bytes, _) = written_as("a.json", OF_ONE_NAME, "pprof", Cut::default()).unwrap();
+    let again = import("a.pb.gz", &bytes, None).unwrap();
+    assert_eq!(again.source.metadata[0], ("duration_nanos".to_string(), "4000000000".to_string()));
+}
+
+#[test]
+fn a_refused_export_says_what_a_stack_profile_lacks() {
+    // It has samples, but a Chrome trace and a Perfetto trace have no place for weighted stacks.
+    for (id, needs) in [
+        ("chrome-trace", "forward passes or samples (not those of stack profiles); this file"),
+        ("chrome-trace-gz", "forward passes or samples with times (not those of stack profiles); this file"),
+        ("perfetto", "needs slices, counters or memory accesses; this file"),
+    ] {
+        let why = written_as("a.txt", "main;f 3\n", id, Cut::default()).unwrap_err();
+        assert!(why.contains(needs) && why.ends_with("has none. Export as Firefox Profiler"), "{id}: {why}");
+    }
+}
+
+#[test]
+fn weights_without_a_unit_are_named_as_such() {
+    let text = r#"{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"f"}]},"profiles":[
+        {"type":"sampled","name":"t","unit":"bytes","startValue":0,"endValue":7,"samples":[[0]],"weights":[7]},
+        {"type":"sampled","name":"t","unit":"none","startValue":0,"endValue":2,"samples":[[0]],"weights":[2]}]}"#;
+    let trace = import("a.json", text.as_bytes(), None).unwrap();
+    let names: Vec<String> = Weight::all(&trace).iter().map(Weight::name).collect();
+    assert_eq!(names, ["bytes", "weight"]);
+    let (_, left_out) = written_as("a.json", text, "collapsed-samples", Cut::default()).unwrap();
+    assert_eq!(left_out, ["weights without a unit"]);
 }
 
 #[test]

@@ -552,7 +552,7 @@ fn pprof_opens_with_the_weight_that_showed_first() {
     let again = import("a.pb.gz", &written("pprof", &run).unwrap(), None).unwrap();
     let name = |profile: &StackProfile| again.strings.get(profile.name).to_string();
     let all: Vec<String> = again.stack_profiles.iter().map(name).collect();
-    assert_eq!(all, ["bytes", "none"]);
+    assert_eq!(all, ["bytes", "weight"]);
     let default: Vec<String> = again.stack_profiles.iter().filter(|it| it.is_default).map(name).collect();
     assert_eq!(default, ["bytes"]);
 }

@@ -1047,11 +1047,16 @@ impl Shown for Session {
             let formats = self.run.traces.iter().map(|trace| super::format_title(trace.source.format));
             let formats: Vec<String> = formats.collect();
             let needs = if exporter.needs.is_empty() { "something to write" } else { exporter.needs };
-            // Perfetto opens Chrome traces too, which have more kinds of events.
-            let chrome = &export::chrome_trace::INFO;
-            let instead = match exporter.id == "perfetto" && (chrome.applies)(&self.run) {
-                true => format!(". Export a {}", chrome.title),
-                false => String::new(),
+            // Perfetto opens Chrome traces too, which have more kinds of events; neither has weighted stacks.
+            let (chrome, firefox) = (&export::chrome_trace::INFO, &export::stacks::firefox::INFO);
+            let is_of_events =
+                [chrome.id, export::chrome_trace::PACKED_INFO.id, "perfetto"].contains(&exporter.id);
+            let instead = match is_of_events {
+                true if exporter.id == "perfetto" && (chrome.applies)(&self.run) => {
+                    format!(". Export a {}", chrome.title)
+                }
+                true if (firefox.applies)(&self.run) => format!(". Export as {}", firefox.title),
+                _ => String::new(),
             };
             format!("{} needs {needs}; this file ({}) has none{instead}", exporter.title, formats.join(", "))
         }

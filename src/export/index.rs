@@ -11,7 +11,7 @@ pub static INFO: ExporterInfo = ExporterInfo {
     extension: index::EXTENSION,
     media_type: "application/octet-stream",
     in_menu: true,
-    needs: "a single trace with all events in memory",
+    needs: "a single trace with all events in memory, from one file",
     // An index doesn't contain the other files of a run directory.
     applies: |run| {
         run.traces.len() == 1

@@ -114,6 +114,8 @@ pub struct StackGraph {
     /// How to read it.
     pub caption: String,
     pub unit: Unit,
+    /// What a file calls its unit, where it is no [`StackGraph::unit`]: `kilobytes`; else empty.
+    pub other_unit: String,
     /// Threads, or what else divides the weights; empty if nothing does.
     pub threads: Vec<String>,
     pub texts: Vec<String>,
@@ -293,6 +295,7 @@ impl GraphBuilder {
             title: title.to_string(),
             caption: caption.to_string(),
             unit,
+            other_unit: String::new(),
             threads: Vec::new(),
             texts: Vec::new(),
             frames: Vec::new(),
@@ -318,6 +321,11 @@ impl GraphBuilder {
     /// Number of steps that the weights are of.
     pub fn set_steps(&mut self, n_steps: u64) {
         self.graph.n_steps = (n_steps, n_steps);
+    }
+
+    /// Sets [`StackGraph::other_unit`].
+    pub fn set_other_unit(&mut self, unit: &str) {
+        self.graph.other_unit = unit.to_string();
     }
 
     pub fn text(&mut self, text: &str) -> u32 {

@@ -1,8 +1,8 @@
 //! Frames that are no functions: those that profilers add to stacks, such as threads, processes and idle time, and those that stand
 //! for what has no frames to show.
 
-/// Name of the frame for samples without a stack.
-pub const NO_STACK: &str = "(no stack)";
+pub use crate::trace::stack_profiles::NO_STACK;
+
 /// Name of the frame for stacks all of whose frames are left out.
 pub const ALL_HIDDEN: &str = "(only hidden frames)";
 

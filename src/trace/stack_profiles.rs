@@ -22,6 +22,29 @@ pub fn nanoseconds_exponent(unit: &str) -> Option<u8> {
     }
 }
 
+/// Name of the frame for samples without a stack, where they need one: in flame graphs and in folded differences.
+pub const NO_STACK: &str = "(no stack)";
+
+/// Facts of a pprof profile about itself in [`super::SourceInfo::metadata`], by name.
+pub mod pprof_facts {
+    /// Start of the recording in nanoseconds since the Unix epoch.
+    pub const TIME: &str = "time_nanos";
+    /// In nanoseconds.
+    pub const DURATION: &str = "duration_nanos";
+    /// Between two samples, in the unit of [`PERIOD_TYPE`].
+    pub const PERIOD: &str = "period";
+    /// Name and unit: `cpu (nanoseconds)`.
+    pub const PERIOD_TYPE: &str = "period_type";
+    /// Keys, each with its number of values: `thread (2 values)`.
+    pub const LABELS: &str = "labels";
+    pub const COMMENT: &str = "comment";
+
+    /// The parts of a [`PERIOD_TYPE`].
+    pub fn name_and_unit(period_type: &str) -> Option<(&str, &str)> {
+        period_type.strip_suffix(')')?.rsplit_once(" (")
+    }
+}
+
 /// An exact decimal number: `digits` / 10^`places`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Amount {

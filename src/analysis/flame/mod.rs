@@ -19,7 +19,7 @@ use crate::report::{Block, Chart, Report};
 use crate::stacks::graph::StackGraph;
 use crate::trace::{Run, Trace};
 use sources::MAX_SLICES;
-pub use sources::{compared_graphs, graphs, whole_graphs};
+pub use sources::{compared_graphs, graphs, recorded_ns, whole_graphs};
 pub use table::report_of_tops;
 pub use view::{
     Cache, Direction, FlameInfo, FlameQuery, FlameRow, FlameView, LabelKey, RowOrder, Scale, Widths, view,
@@ -140,7 +140,8 @@ fn summary(graph: &StackGraph, view: &FlameView) -> String {
         let (b, a) = (view.total.0 - view.no_stack.0, view.total.1 - view.no_stack.1);
         return format!("{} in A, {} in B.", amount(a), amount(b));
     }
-    let with_stack = amount(view.total.0 - view.no_stack.0);
+    let of_which = if view.no_stack.0 != 0.0 { " with a stack" } else { "" };
+    let with_stack = format!("{}{of_which}", amount(view.total.0 - view.no_stack.0));
     match view.hottest() {
         Some((hottest, share)) => format!(
             "{} {}: {}self ({} of {with_stack}).",

@@ -9,8 +9,8 @@ use crate::analysis::gpu::parts;
 use crate::analysis::gpu::steps::NO_STEP;
 use crate::analysis::hot_frames::places;
 use crate::analysis::memory_snapshot;
-use crate::analysis::stack_functions::Weight;
 use crate::analysis::stack_functions::amounts::Measure;
+use crate::analysis::stack_functions::{NO_UNIT, Weight};
 use crate::base::hash::HashMap;
 use crate::base::sort;
 use crate::base::strings::StringId;
@@ -104,7 +104,7 @@ fn by_file(context: &Context<'_>, extent: Extent) -> Vec<Vec<StackGraph>> {
             Extent::Drawn => !graph.is_empty(),
             Extent::Whole => graph.own.iter().any(|own| own.weight != 0.0),
         });
-        let seconds = recorded_seconds(trace, &weights);
+        let seconds = span_ns(trace, &weights).map_or(0.0, |ns| ns as f64 / 1e9);
         // Bytes are those of a moment.
         for graph in own.iter_mut().filter(|graph| graph.unit != Unit::Bytes) {
             graph.seconds = (seconds, seconds);
@@ -114,11 +114,15 @@ fn by_file(context: &Context<'_>, extent: Extent) -> Vec<Vec<StackGraph>> {
     files
 }
 
-/// Seconds from the first to the last time in a trace; 0 without times.
-fn recorded_seconds(trace: &Trace, weights: &[Weight<'_>]) -> f64 {
+/// Nanoseconds from the first to the last time in a trace, whose weights these are; `None` without times.
+fn span_ns(trace: &Trace, weights: &[Weight<'_>]) -> Option<i64> {
     let of_profiles = || weights.iter().filter_map(Weight::duration_ns).max();
-    let ns = trace.reported().map(|(start, end)| end.saturating_sub(start)).or_else(of_profiles);
-    ns.map_or(0.0, |ns| ns as f64 / 1e9)
+    trace.reported().map(|(start, end)| end.saturating_sub(start)).or_else(of_profiles)
+}
+
+/// Nanoseconds from the first to the last time in a trace; `None` without times.
+pub fn recorded_ns(trace: &Trace) -> Option<i64> {
+    span_ns(trace, &Weight::all(trace))
 }
 
 fn text(trace: &Trace, name: StringId) -> &str {
@@ -208,6 +212,9 @@ fn of_profiles(weight: &Weight<'_>, extent: Extent) -> StackGraph {
     let title = format!("Stacks by {}", weight.compared_name());
     let caption = "Width is the weight (time, samples, bytes); callers are above callees.";
     let mut builder = GraphBuilder::new(&title, caption, unit);
+    if unit == Unit::Plain && weight.unit() != NO_UNIT {
+        builder.set_other_unit(weight.unit());
+    }
     let mut nodes = StackNodes::new(trace, extent);
     for thread in weight.threads() {
         let number = builder.thread(&thread.label());

@@ -305,6 +305,19 @@ fn fragmentation(snapshot: &Snapshot<'_>, rows: Rows<'_>, found: &mut Vec<Findin
     }
 }
 
+/// Which part of `sum` bytes was allocated at the place with the most; `n_others` have as much.
+fn most_of(sum: u64, most: u64, place: &str, n_others: u64) -> String {
+    let bytes = format_bytes(most);
+    let others = counted(n_others, "other place", "other places");
+    match n_others {
+        _ if most == sum => format!("All were allocated {place}."),
+        _ if bytes == format_bytes(sum) => format!("Nearly all were allocated {place}."),
+        0 if most > sum / 2 => format!("Most were allocated {place}: {bytes}."),
+        0 => format!("The largest part was allocated {place}: {bytes}."),
+        _ => format!("The largest parts were allocated {place} and at {others}: {bytes} each."),
+    }
+}
+
 fn never_freed(snapshot: &Snapshot<'_>, sites: &[Site], rows: Rows<'_>, found: &mut Vec<Finding>) {
     for (number, device) in snapshot.devices() {
         let of_device = || sites.iter().filter(|site| site.device == number);
@@ -314,16 +327,37 @@ fn never_freed(snapshot: &Snapshot<'_>, sites: &[Site], rows: Rows<'_>, found: &
         else {
             continue;
         };
+        let n_as_much = of_device().filter(|site| site.never_freed.bytes == most.never_freed.bytes).count();
         let text = format!(
-            "{} allocated on {} during the recording were still live at the end. Most were allocated {}: {}.",
+            "{} allocated on {} during the recording were still live at the end. {}",
             format_bytes(sum),
             label(number),
-            most.place.phrase(),
-            format_bytes(most.never_freed.bytes),
+            most_of(sum, most.never_freed.bytes, &most.place.phrase(), (n_as_much as u64).saturating_sub(1)),
         );
         let mut evidence = Facts::default();
         evidence.push("at_end", "active at end", device.active_at_end, Unit::Bytes);
         let rows = rows(PROGRAM_SITES, "device", &label(number));
         found.push(finding("never-freed", text, Some(share), evidence, Some(rows)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::most_of;
+
+    #[test]
+    fn the_most_is_said_as_what_it_is() {
+        let mib = 1 << 20;
+        let told = |sum: u64, most: u64, n_others| most_of(sum * mib, most * mib, "in f", n_others);
+        assert_eq!(told(4, 4, 0), "All were allocated in f.");
+        assert_eq!(told(4, 3, 0), "Most were allocated in f: 3.00 MiB.");
+        // Both would read 4.00 MiB.
+        assert_eq!(most_of(4 * mib + 100, 4 * mib, "in f", 0), "Nearly all were allocated in f.");
+        // Other places have 6 of 10 MiB, none of them as much.
+        assert_eq!(told(10, 4, 0), "The largest part was allocated in f: 4.00 MiB.");
+        assert_eq!(
+            told(4, 2, 1),
+            "The largest parts were allocated in f and at 1 other place: 2.00 MiB each."
+        );
     }
 }

@@ -30,6 +30,9 @@ pub const INFO: AnalysisInfo = AnalysisInfo {
 /// Functions of the first weight; those of further ones end with a number.
 pub const FUNCTIONS: TableHandle = TableHandle { report: &INFO, id: "functions" };
 
+/// Unit of weights that are numbers only, as speedscope writes it.
+pub const NO_UNIT: &str = "none";
+
 /// Limit on kinds of weights with tables of their own; heap profiles of Go have four.
 const MAX_DETAILED: usize = 16;
 /// Limit on weights of the GPUs of a memory snapshot, which has eight for each.
@@ -139,7 +142,7 @@ impl<'a> Weight<'a> {
     }
 
     pub fn unit(&self) -> &'a str {
-        self.text(self.profiles[0].unit).unwrap_or("none")
+        self.text(self.profiles[0].unit).unwrap_or(NO_UNIT)
     }
 
     /// GPU, event and measure, as far as there are any: `cycles, period`.
@@ -156,9 +159,21 @@ impl<'a> Weight<'a> {
         let parts: Vec<&str> =
             [first.event, first.measure].into_iter().filter_map(|id| self.text(id)).collect();
         match parts[..] {
+            [] if self.is_bare() => "weight".to_string(),
             [] => self.unit().to_string(),
             _ => parts.join(", "),
         }
+    }
+
+    /// Whether it is a number of nothing that the file names, such as `none` in speedscope.
+    fn is_bare(&self) -> bool {
+        let first = self.profiles[0];
+        self.unit() == NO_UNIT && self.text(first.event).or(self.text(first.measure)).is_none()
+    }
+
+    /// The words behind "weights" that say which ones: `by bytes`, or `without a unit`.
+    pub fn which(&self) -> String {
+        if self.is_bare() { "without a unit".to_string() } else { format!("by {}", self.name_of_kind()) }
     }
 
     /// The unit for comparisons: times are all shown in the same one, whichever the file has.
@@ -289,14 +304,18 @@ fn add_weight(
         several::titled(&title, weight.trace, n_traces)
     };
     report.facts(facts(weight, tree, &measure, threads.len(), titled("Stacks")));
-    let which = if is_one_of_many { format!(" by {name}") } else { String::new() };
+    let which = match is_one_of_many {
+        true if weight.is_bare() => format!(" {}", weight.which()),
+        true => format!(" by {name}"),
+        false => String::new(),
+    };
     warn(report, weight, tree, &functions, &which);
     let whole = tree.weights.total;
     let id = |name| numbered(name, number);
     // Weights of other kinds or units are never added to these.
     let scope = match (weight.compared_name(), weight.compared_unit()) {
         // The measure can be the unit: `cycles, samples`.
-        (name, unit) if name.rsplit(", ").next() == Some(unit) => name,
+        (name, unit) if name.rsplit(", ").next() == Some(unit) || weight.is_bare() => name,
         (name, unit) => format!("{name}, {unit}"),
     };
 
@@ -381,8 +400,10 @@ fn headline(
     // A part of a sum of another sign is no share of it.
     let share = ratio(first.self_weight, whole).filter(|share| *share > 0.0);
     let share = share.map_or(String::new(), |share| format!("{} ", format_ratio(share)));
+    // Other reports sum up all of them.
+    let of_which = if tree.weights.no_stack != 0 { " with a stack" } else { "" };
     Ok(format!(
-        "{} {}{}{}: {share}self ({} of {}).",
+        "{} {}{}{}: {share}self ({} of {}{of_which}).",
         if name.is_empty() { "An unnamed function" } else { name },
         if is_of_time(measure.unit) && first.self_weight > 0 { "is hottest" } else { "has the most" },
         if says_which { format!(" by {}", weight.name_of_kind()) } else { String::new() },

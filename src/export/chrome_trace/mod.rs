@@ -46,7 +46,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     extension: "trace.json",
     media_type: "application/json",
     in_menu: true,
-    needs: "slices, counters, samples, memory accesses or forward passes",
+    needs: "slices, counters, memory accesses, forward passes or samples (not those of stack profiles)",
     applies,
     write: WriteFn::InSteps(|input, out| Steps::new(write_checked(input, out))),
     reference: None,
@@ -64,7 +64,7 @@ pub const PACKED_INFO: ExporterInfo = ExporterInfo {
     extension: "trace.json.gz",
     media_type: "application/gzip",
     in_menu: false,
-    needs: "slices, counters, samples, memory accesses or forward passes",
+    needs: "slices, counters, memory accesses, forward passes or samples with times (not those of stack profiles)",
     applies: has_times,
     write: WriteFn::InSteps(|input, out| {
         Steps::new(async move {

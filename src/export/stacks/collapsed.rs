@@ -49,7 +49,7 @@ pub const SAMPLES_INFO: ExporterInfo = ExporterInfo {
     extension: "samples.collapsed.txt",
     media_type: "text/plain; charset=utf-8",
     in_menu: true,
-    needs: "samples with stacks",
+    needs: "samples",
     applies: has_samples,
     write: WriteFn::InSteps(|input, out| {
         Steps::new(async move {

@@ -162,7 +162,7 @@ fn other_weights(run: &Run, is_written: impl Fn(usize, &[Weight<'_>]) -> bool) -
         let weights = Weight::all(trace);
         let others = (0..weights.len()).filter(|number| !is_written(*number, &weights));
         let mut names: Vec<String> =
-            others.map(|number| format!("weights by {}", weights[number].name_of_kind())).collect();
+            others.map(|number| format!("weights {}", weights[number].which())).collect();
         // GPUs have the same ones.
         names.dedup();
         missing.append(&mut names);

@@ -25,7 +25,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     extension: "speedscope.json",
     media_type: "application/json",
     in_menu: true,
-    needs: "slices or samples with stacks",
+    needs: "slices with a duration, or samples",
     applies: |run| has_slices(run) || has_samples(run),
     write: WriteFn::InSteps(|input, out| {
         Steps::new(

@@ -10,6 +10,8 @@
 //!
 //! Some tools put more into the names: threads, files, lines. Whether they did is known only at the end, as all lines must have
 //! it; so frames are kept as written until then, as a tree.
+//!
+//! A line with a count alone is a sample without a stack, and so is one with `(no stack)`, as Tracedrop writes it in differences.
 
 use super::issues::*;
 use super::text::{TextLine, TextLines, TextReader, decoded};
@@ -21,7 +23,7 @@ use crate::base::text::is_decimal;
 use crate::import::{Confidence, FormatInfo, ImportError, detect};
 use crate::trace::labels::numbers_of_thread;
 use crate::trace::samples::{Frame, FrameId, NO_LINE, StackId};
-use crate::trace::stack_profiles::{Amount, Amounts, StackProfile};
+use crate::trace::stack_profiles::{Amount, Amounts, NO_STACK, StackProfile};
 use crate::trace::{Position, TraceBuilder};
 use memchr::{memchr, memchr_iter};
 
@@ -340,7 +342,10 @@ impl TextLines for Folded {
         if !self.uncounted.is_empty() {
             self.give_up_uncounted(out);
         }
-        let stack = trim_start(stack);
+        let stack = match trim_start(stack) {
+            stack if stack == NO_STACK.as_bytes() => b"",
+            stack => stack,
+        };
         if !stack.is_empty() {
             self.n_before = if has_metrics { 0 } else { n_counts_at_end(stack, self.n_before) };
         }
@@ -720,6 +725,11 @@ impl Folded {
                 before = Amount::parse(count).unwrap_or_default();
                 let name = name.to_vec();
                 *leaf = self.texts.intern_bytes(&name);
+            }
+            if let [only] = path[..]
+                && self.texts.get(only) == NO_STACK
+            {
+                path.clear();
             }
             let n_empty = path.iter().take_while(|text| **text == StringId::EMPTY).count();
             if n_empty > 0 {

@@ -12,7 +12,7 @@ use crate::base::strings::StringId;
 use crate::base::units::counted;
 use crate::import::{Confidence, FormatInfo, ImportError, Reader, detect};
 use crate::trace::samples::{Frame, NO_LINE, StackId};
-use crate::trace::stack_profiles::{Amount, StackProfile};
+use crate::trace::stack_profiles::{Amount, StackProfile, pprof_facts};
 use crate::trace::{Position, TraceBuilder};
 use prune::Pruning;
 
@@ -515,9 +515,11 @@ impl Profile {
     /// Facts about the profile.
     fn describe(&self, out: &mut TraceBuilder) {
         let mut facts: Vec<(String, String)> = Vec::new();
-        for (name, number) in
-            [("time_nanos", self.time_ns), ("duration_nanos", self.duration_ns), ("period", self.period)]
-        {
+        for (name, number) in [
+            (pprof_facts::TIME, self.time_ns),
+            (pprof_facts::DURATION, self.duration_ns),
+            (pprof_facts::PERIOD, self.period),
+        ] {
             if number != 0 {
                 facts.push((name.to_string(), number.to_string()));
             }
@@ -527,7 +529,7 @@ impl Profile {
             out.trace.strings.get_opt(id).unwrap_or_default().to_string()
         };
         if let Some((kind, unit)) = self.period_type {
-            facts.push(("period_type".to_string(), format!("{} ({})", text(kind), text(unit))));
+            facts.push((pprof_facts::PERIOD_TYPE.to_string(), format!("{} ({})", text(kind), text(unit))));
         }
         let mut labels: std::collections::BTreeMap<String, u64> = Default::default();
         for (key, _) in &self.labels {
@@ -536,10 +538,10 @@ impl Profile {
         if !labels.is_empty() {
             let list: Vec<String> =
                 labels.iter().map(|(key, n)| format!("{key} ({})", counted(*n, "value", "values"))).collect();
-            facts.push(("labels".to_string(), list.join(", ")));
+            facts.push((pprof_facts::LABELS.to_string(), list.join(", ")));
         }
         for comment in &self.comments {
-            facts.push(("comment".to_string(), text(*comment)));
+            facts.push((pprof_facts::COMMENT.to_string(), text(*comment)));
         }
         out.trace.source.metadata = facts;
     }
