@@ -221,8 +221,7 @@ fn unread_below(path: &Path, read: &[PathBuf], formats: &[engine::protocol::Form
         .filter(|folder| !is_read(folder) && has_traces(folder, formats, MAX_DEPTH))
         .collect();
     folders.sort();
-    let name =
-        |folder: &PathBuf| folder.file_name().map(|name| text::visible(&name.to_string_lossy()).into());
+    let name = |folder: &PathBuf| folder.file_name().map(|name| text::visible(&name.to_string_lossy()));
     let mut names: Vec<String> = folders.iter().filter_map(name).collect();
     if names.len() > MAX_NAMED {
         names.truncate(MAX_NAMED);
