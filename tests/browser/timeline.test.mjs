@@ -391,7 +391,8 @@ pageTest('tracks are filtered and pinned, and two marks select what is between t
 pageTest('an event leads to its rows in the reports, and a finding to its events', async (page) => {
   await openTimeline(page, sample('gpu-serving.json'));
   await showReport(page, 'Findings');
-  await page.getByRole('button', { name: 'Show in the timeline' }).first().click();
+  const kernels = page.locator('.finding').filter({ hasText: /elementwise and copy kernels/ });
+  await kernels.getByRole('button', { name: 'Show in the timeline' }).click();
   await page.locator('.timeline-count').getByText(/^1 of \d+$/).waitFor();
   await page.getByRole('searchbox', { name: 'Find events by name' }).press('Enter');
   await panel(page).getByRole('button', { name: 'Copy as JSON' }).waitFor();
@@ -399,23 +400,46 @@ pageTest('an event leads to its rows in the reports, and a finding to its events
   await page.locator('.report:not([hidden]) tr[aria-selected=true]').waitFor();
 });
 
+pageTest('a host-bound finding leads to its gaps, the longest first', async (page) => {
+  await openTimeline(page, sample('gpu-serving.json'));
+  await showReport(page, 'Findings');
+  const finding = page.locator('.finding').filter({ hasText: 'Host-bound' });
+  await finding.getByRole('button', { name: 'Idle and launch › Longest gaps' }).waitFor();
+  await finding.getByRole('button', { name: 'Show in the timeline' }).click();
+  const count = page.locator('.timeline-count');
+  await count.getByText(/^time 1 of \d+$/).waitFor();
+  const stretch = () => page.evaluate(() => location.hash.match(/stretch=(\d+)-(\d+)/)?.slice(1).map(Number));
+  await page.waitForFunction(() => location.hash.includes('stretch='));
+  // No name is searched for: that of the kernel after a gap is no name of the gap.
+  assert.equal(await page.evaluate(() => location.hash.includes('find=')), false);
+  const first = await stretch();
+  await page.getByRole('button', { name: 'Next match (Enter)' }).click();
+  await count.getByText(/^time 2 of \d+$/).waitFor();
+  await page.waitForFunction((from) => !location.hash.includes(`stretch=${from}-`), first[0]);
+  const second = await stretch();
+  assert.ok(second[1] - second[0] <= first[1] - first[0], `${first}, ${second}`);
+  await page.locator('.timeline-view').focus();
+  await page.keyboard.press('Escape');
+  await count.getByText('time').waitFor({ state: 'detached' });
+});
+
 pageTest('what leads to the timeline is one step back', async (page) => {
   await openTimeline(page, sample('gpu-serving.json'));
   await showReport(page, 'Findings');
   const heading = page.getByRole('heading', { name: 'Findings', exact: true });
   await heading.waitFor();
-  await page.getByRole('button', { name: 'Show in the timeline' }).first().click();
-  await page.waitForFunction(() => /report=timeline.*find=/.test(location.hash));
+  await page.locator('.finding').filter({ hasText: 'Host-bound' }).getByRole('button', { name: 'Show in the timeline' }).click();
+  await page.waitForFunction(() => /report=timeline.*stretch=/.test(location.hash));
+  const longest = await page.evaluate(() => location.hash);
   await page.goBack();
   await heading.waitFor();
   await page.goForward();
-  await page.waitForFunction(() => /report=timeline.*find=/.test(location.hash));
+  await page.waitForFunction((longest) => location.hash === longest, longest);
   // What is done there is a step of its own.
-  await page.getByRole('searchbox', { name: 'Find events by name' }).press('Enter');
-  await panel(page).waitFor();
-  await page.waitForFunction(() => location.hash.includes('event='));
+  await page.getByRole('button', { name: 'Next match (Enter)' }).click();
+  await page.waitForFunction((longest) => location.hash.includes('stretch=') && location.hash !== longest, longest);
   await page.goBack();
-  await page.waitForFunction(() => location.hash.includes('report=timeline') && !location.hash.includes('event='));
+  await page.waitForFunction((longest) => location.hash === longest, longest);
 });
 
 pageTest('a comparison has both timelines, which move together', async (page) => {

@@ -40,6 +40,8 @@ pub struct TimelineWords {
     pub pin: fn(&str) -> String,
     /// Number of the hit if one is shown, and of all; the share of events that is still to be searched.
     pub found: fn(u64, u64, f64) -> String,
+    /// Number of the selected one among marked times, and of all.
+    pub times: fn(Option<u64>, u64) -> String,
     pub previous: &'static str,
     pub next: &'static str,
     pub zoom_in: &'static str,
@@ -185,6 +187,10 @@ pub const ENGLISH: TimelineWords = TimelineWords {
         // Screen readers say each change.
         let tenths = ((1.0 - left) * 10.0).floor();
         format!("{hits} so far, {}% searched", tenths * 10.0)
+    },
+    times: |at, n| match at {
+        Some(at) => format!("time {} of {}", number(at), number(n)),
+        None => counted(n, "time", "times"),
     },
     previous: "Previous match (Shift+Enter)",
     next: "Next match (Enter)",
