@@ -486,11 +486,15 @@ pageTest('in a wide window, the events of a row stand beside its report and lead
   await page.locator('.file-head').waitFor();
   await showReport(page, 'Slices by name');
   const beside = page.getByRole('complementary', { name: 'Selected row' });
-  // The first row, until one is chosen.
-  await beside.locator(':scope > h3', { hasText: /^(odd|even|step)$/ }).waitFor();
+  // Nothing of a row that nobody chose.
+  await beside.getByText(/^Select a row /).waitFor();
+  assert.equal(await beside.locator('h3').count(), 0);
+  const { x } = await beside.boundingBox();
   await page.getByRole('row', { name: /^step/ }).first().locator('td').nth(1).click();
   await beside.locator(':scope > h3', { hasText: /^step$/ }).waitFor();
   await beside.getByText('2 events of this name, 1.000 ms in total').waitFor();
+  assert.equal(await beside.getByText(/^Select a row /).count(), 0);
+  assert.equal((await beside.boundingBox()).x, x);
   await beside.getByRole('img', { name: 'Durations of 2 events, 400.0 µs to 600.0 µs' }).waitFor();
   assert.deepEqual(await accessibilityProblems(page), []);
   // The longest event, in the timeline.

@@ -99,6 +99,8 @@ pub struct TimelineWords {
     pub stretch: fn(u64, u64) -> String,
     /// Beside a report: the row that is looked at, its events, and the longest of these.
     pub row: &'static str,
+    /// While no row is.
+    pub choose_row: &'static str,
     /// Number of events, and how long they take together in nanoseconds.
     pub of_row: fn(u64, u64) -> String,
     /// Events by duration: number of them, shortest and longest in nanoseconds, whether bins are logarithmic.
@@ -295,6 +297,7 @@ pub const ENGLISH: TimelineWords = TimelineWords {
     children: "Children",
     and_more: |n| format!("and {} more", number(n)),
     row: "Selected row",
+    choose_row: "Select a row that names an event, such as a kernel or function, to see its durations and longest events.",
     of_row: |n, ns| {
         format!("{} of this name, {} in total", counted(n, "event", "events"), format_ns(ns as i64))
     },
