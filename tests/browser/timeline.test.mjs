@@ -293,7 +293,7 @@ pageTest('keys zoom and pan wherever the focus is, and close or leave nothing', 
   await page.getByRole('tab').waitFor({ state: 'detached' });
 });
 
-pageTest('the load above a report leads to the timeline', async (page) => {
+pageTest('a drag in the load above a report selects a time range there, a click leads to the timeline', async (page) => {
   await page.getByTestId('file-input').setInputFiles(sample('gpu-serving.json'));
   await page.locator('.file-head').waitFor();
   const strip = page.locator('.load-strip canvas');
@@ -303,11 +303,46 @@ pageTest('the load above a report leads to the timeline', async (page) => {
   await page.mouse.down();
   await page.mouse.move(box.x + box.width * 0.5, box.y + 12, { steps: 3 });
   await page.mouse.up();
-  await page.getByRole('heading', { name: 'Timeline', exact: true }).waitFor();
-  await page.waitForFunction(() => /report=timeline.*time=/.test(location.hash));
-  const [, from, to] = (await page.evaluate(() => location.hash)).match(/time=(\d+)-(\d+)/);
+  const chosen = page.getByRole('group', { name: 'Selected time range' });
+  // The report stays, with what is in that time.
+  await chosen.getByText(/^7\.\d+ ms selected, [\d,]+ events$/).waitFor();
+  await chosen.getByText(/^GPU 0 · python3 \(0\): busy 5\.\d+ ms, no activity recorded for 2\.\d+ ms$/).waitFor();
+  assert.equal(await page.getByRole('heading', { name: 'Timeline', exact: true }).count(), 0);
+  await page.waitForFunction(() => location.hash.includes('stretch=') && !location.hash.includes('report=timeline'));
+  const [, from, to] = (await page.evaluate(() => location.hash)).match(/stretch=(\d+)-(\d+)/);
   // A quarter of 29.43 ms.
   assert.ok(Math.abs(to - from - 7_357_000) < 200_000, `${from} to ${to}`);
+  assert.deepEqual(await accessibilityProblems(page), []);
+  // Other reports have it too, and Back undoes it.
+  await showReport(page, 'Findings');
+  assert.equal(await chosen.isVisible(), true);
+  await page.goBack();
+  await page.goBack();
+  await chosen.waitFor({ state: 'detached' });
+  await page.goForward();
+  await chosen.getByRole('button', { name: 'Show in the timeline' }).click();
+  await panel(page).getByRole('heading', { name: /^7\.\d+ ms selected, / }).waitFor();
+  await showReport(page, 'Findings');
+  await chosen.getByRole('button', { name: 'Clear the selection' }).click();
+  await chosen.waitFor({ state: 'detached' });
+  await page.waitForFunction(() => !location.hash.includes('stretch='));
+  // A twentieth of the trace around a click.
+  await page.mouse.click(box.x + box.width * 0.5, box.y + 10);
+  await page.getByRole('heading', { name: 'Timeline', exact: true }).waitFor();
+  await page.waitForFunction(() => /report=timeline.*time=/.test(location.hash));
+});
+
+pageTest('a time range that is selected above a report can have a report of its own', async (page) => {
+  await page.getByTestId('file-input').setInputFiles(sample('gpu-serving.json'));
+  await page.getByRole('button', { name: 'GPU busy' }).waitFor();
+  const box = await page.locator('.load-strip canvas').boundingBox();
+  await page.mouse.move(box.x + box.width * 0.25, box.y + 10);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.5, box.y + 12, { steps: 3 });
+  await page.mouse.up();
+  await page.getByRole('button', { name: 'Report on this range only' }).click();
+  await page.getByTestId('range').waitFor();
+  await page.getByRole('group', { name: 'Selected time range' }).waitFor({ state: 'detached' });
 });
 
 for (const viewport of [undefined, NARROW]) {
@@ -391,8 +426,7 @@ pageTest('tracks are filtered and pinned, and two marks select what is between t
 pageTest('an event leads to its rows in the reports, and a finding to its events', async (page) => {
   await openTimeline(page, sample('gpu-serving.json'));
   await showReport(page, 'Findings');
-  const kernels = page.locator('.finding').filter({ hasText: /elementwise and copy kernels/ });
-  await kernels.getByRole('button', { name: 'Show in the timeline' }).click();
+  await page.getByRole('button', { name: 'Show in the timeline' }).first().click();
   await page.locator('.timeline-count').getByText(/^1 of \d+$/).waitFor();
   await page.getByRole('searchbox', { name: 'Find events by name' }).press('Enter');
   await panel(page).getByRole('button', { name: 'Copy as JSON' }).waitFor();
@@ -403,8 +437,8 @@ pageTest('an event leads to its rows in the reports, and a finding to its events
 pageTest('a host-bound finding leads to its gaps, the longest first', async (page) => {
   await openTimeline(page, sample('gpu-serving.json'));
   await showReport(page, 'Findings');
-  const finding = page.locator('.finding').filter({ hasText: 'Host-bound' });
-  await finding.getByRole('button', { name: 'Idle and launch › Longest gaps' }).waitFor();
+  const finding = page.locator('.finding').filter({ hasText: /Host-bound: the GPU/ });
+  await finding.getByRole('button', { name: 'Idle and launch: Longest gaps' }).waitFor();
   await finding.getByRole('button', { name: 'Show in the timeline' }).click();
   const count = page.locator('.timeline-count');
   await count.getByText(/^time 1 of \d+$/).waitFor();
@@ -428,7 +462,7 @@ pageTest('what leads to the timeline is one step back', async (page) => {
   await showReport(page, 'Findings');
   const heading = page.getByRole('heading', { name: 'Findings', exact: true });
   await heading.waitFor();
-  await page.locator('.finding').filter({ hasText: 'Host-bound' }).getByRole('button', { name: 'Show in the timeline' }).click();
+  await page.locator('.finding').filter({ hasText: /Host-bound: the GPU/ }).getByRole('button', { name: 'Show in the timeline' }).click();
   await page.waitForFunction(() => /report=timeline.*stretch=/.test(location.hash));
   const longest = await page.evaluate(() => location.hash);
   await page.goBack();

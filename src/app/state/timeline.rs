@@ -3,6 +3,7 @@
 use super::{Source, Tab};
 use crate::app::client::Answer;
 use crate::app::screens::{Step, TIMELINE};
+use crate::app::view_state::{Action, TimelineLook};
 use crate::app::words::words;
 use leptos::prelude::*;
 use std::collections::BTreeSet;
@@ -10,7 +11,9 @@ use std::sync::Arc;
 use tracedrop::analysis::Query;
 use tracedrop::base::sort;
 use tracedrop::base::units::Unit;
-use tracedrop::engine::protocol::{ColumnView, Request, TableAsk, TimelineAnswer, TimelineAsk};
+use tracedrop::engine::protocol::{
+    ColumnView, OTHER_TIMELINE, Request, TableAsk, TimelineAnswer, TimelineAsk,
+};
 use tracedrop::report::view::TableQuery;
 use tracedrop::report::{RowsOf, Value};
 use tracedrop::timeline::Viewport;
@@ -118,12 +121,12 @@ impl TimelineState {
         self.tracks.with(|tracks| tracks.as_ref().is_some_and(|tracks| tracks.so_far.is_some()))
     }
 
-    /// Selects a stretch of time in place of what was selected.
-    pub fn select_stretch(self, from: f64, to: f64) {
+    /// Selects a stretch of time, or nothing, in place of what was selected.
+    pub fn select_stretch(self, stretch: Option<(f64, f64)>) {
         self.selected.set(None);
         self.details.set(None);
         self.sums.set(None);
-        self.stretch.set(Some((from, to)));
+        self.stretch.set(stretch);
     }
 
     /// Which of the marked times is selected.
@@ -348,11 +351,54 @@ impl Tab {
         });
     }
 
+    /// Adds up what is in the selected stretch of time.
+    pub fn show_sums(self) {
+        let state = self.timeline;
+        let Some(stretch) = state.stretch.get_untracked() else { return state.sums.set(None) };
+        if untrack(|| state.is_of_part()) {
+            return;
+        }
+        let (from_ns, to_ns) = (stretch.0.max(0.0) as u64, stretch.1.max(0.0) as u64);
+        let of = state.number();
+        let ask =
+            move |ticket| Request::Timeline { ticket, of, ask: TimelineAsk::Stretch { from_ns, to_ns } };
+        self.ask(ask, move |answer| match answer {
+            Answer::Timeline(TimelineAnswer::Stretch(sums))
+                if state.stretch.get_untracked() == Some(stretch) =>
+            {
+                state.sums.set(Some(Arc::new(sums)));
+            }
+            // The tracks of the other one come with the next document.
+            Answer::Refused(failure) if failure.code != OTHER_TIMELINE => {
+                state.problem.set(Some(failure.to_string()));
+            }
+            _ => {}
+        });
+    }
+
+    /// The stretch of time that the address says.
+    pub fn stretch_in_address(self) -> Option<(u64, u64)> {
+        self.app.view.with(|view| view.tab(self.id)?.timeline.as_ref()?.stretch)
+    }
+
+    /// Selects a stretch of time while another report than the timeline shows, or none, and says so in the address.
+    pub fn choose_stretch(self, stretch: Option<(f64, f64)>) {
+        // As in the address.
+        let stretch = stretch.map(|(from, to)| (from.max(0.0) as u64, to.max(0.0) as u64));
+        self.timeline.select_stretch(stretch.map(|(from, to)| (from as f64, to as f64)));
+        let before = self.app.view.with_untracked(|view| view.tab(self.id)?.timeline.clone());
+        let span_ns = self.timeline.load.with_untracked(|load| load.as_ref().map_or(0, |load| load.span_ns));
+        let whole = TimelineLook { view: (0, span_ns), ..TimelineLook::default() };
+        let look = TimelineLook { stretch, selected: None, ..before.unwrap_or_else(|| whole.clone()) };
+        let look = (look != whole).then_some(look);
+        self.app.act(Action::LookAtTime { tab: self.id, look, is_step: true });
+    }
+
     /// Shows a range of time in the timeline, in nanoseconds from the start of the trace, and selects it.
     pub fn show_time(self, from: f64, to: f64) {
         self.look_around(from, to);
         if to > from && self.timeline.stretch.get_untracked() != Some((from, to)) {
-            self.timeline.select_stretch(from, to);
+            self.timeline.select_stretch(Some((from, to)));
         }
         self.go_to_timeline();
     }

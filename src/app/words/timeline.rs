@@ -50,6 +50,8 @@ pub struct TimelineWords {
     pub keys: &'static str,
     /// Name of the load, and what it means.
     pub load: fn(LoadSort) -> (&'static str, &'static str),
+    /// What clicking and dragging in it do; whether the timeline shows.
+    pub load_keys: fn(bool) -> &'static str,
     pub not_read: &'static str,
     /// Share of the files that is parsed and shown.
     pub so_far: fn(f64) -> String,
@@ -95,8 +97,10 @@ pub struct TimelineWords {
     pub parents: &'static str,
     pub children: &'static str,
     pub and_more: fn(u64) -> String,
-    /// Its length in nanoseconds, and the number of boxes in it.
-    pub stretch: fn(u64, u64) -> String,
+    /// Its length in nanoseconds, and the number of boxes in it if that is known.
+    pub stretch: fn(u64, Option<u64>) -> String,
+    pub chosen_stretch: &'static str,
+    pub clear_stretch: &'static str,
     /// Beside a report: the row that is looked at, its events, and the longest of these.
     pub row: &'static str,
     /// While no row is.
@@ -201,22 +205,19 @@ pub const ENGLISH: TimelineWords = TimelineWords {
     show_all: "Show all",
     keys: "Drag to pan, Ctrl+wheel to zoom, Shift+drag to select a time range, click for details. Keys: w a s d, f fits the selection, 0 shows all, m selects the time of the selected event or else marks a time (two marks select what is between them), [ ] step through events with the same name.",
     load: |sort| match sort {
-        LoadSort::Gpu => (
-            "GPU busy",
-            "Share of the time in which any kernel, copy or fill ran. Click to go there; drag to select.",
-        ),
-        LoadSort::Calls => (
-            "Forward passes",
-            "Share of the time in which a forward pass or lookup ran. Click to go there; drag to select.",
-        ),
-        LoadSort::Thread => (
-            "Busiest thread",
-            "Share of the time in which the busiest thread was in any event. Click to go there; drag to select.",
-        ),
+        LoadSort::Gpu => ("GPU busy", "Share of the time in which any kernel, copy or fill ran."),
+        LoadSort::Calls => ("Forward passes", "Share of the time in which a forward pass or lookup ran."),
+        LoadSort::Thread => {
+            ("Busiest thread", "Share of the time in which the busiest thread was in any event.")
+        }
         LoadSort::Events => (
             "Events",
-            "Samples, instants, counter values and memory accesses over time; nothing in this trace has a duration. Click to go there; drag to select.",
+            "Samples, instants, counter values and memory accesses over time; nothing in this trace has a duration.",
         ),
+    },
+    load_keys: |is_timeline| match is_timeline {
+        true => "Click or drag to go there.",
+        false => "Click to show that time in the timeline, drag to select a range.",
     },
     not_read: "The timeline appears once the file is parsed.",
     so_far: |share| {
@@ -309,7 +310,12 @@ pub const ENGLISH: TimelineWords = TimelineWords {
     longest: "Longest",
     longest_of_row: "The longest event",
     callers: "Parents",
-    stretch: |ns, n| format!("{} selected, {}", format_ns(ns as i64), counted(n, "event", "events")),
+    stretch: |ns, n| match n {
+        Some(n) => format!("{} selected, {}", format_ns(ns as i64), counted(n, "event", "events")),
+        None => format!("{} selected", format_ns(ns as i64)),
+    },
+    chosen_stretch: "Selected time range",
+    clear_stretch: "Clear the selection",
     device_busy: |name, busy_ns, rest_ns| {
         format!(
             "{name}: busy {}, no activity recorded for {}",

@@ -628,30 +628,17 @@ impl Stage {
 
     /// Takes back what is selected, and the panel with it.
     pub fn clear_selection(self) {
-        let state = self.tab.timeline;
-        state.selected.set(None);
-        state.details.set(None);
-        state.stretch.set(None);
-        state.sums.set(None);
+        self.tab.timeline.select_stretch(None);
     }
 
     pub fn show_sums(self) {
         let state = self.tab.timeline;
-        let Some((from, to)) = state.stretch.get_untracked() else {
-            state.sums.set(None);
-            return;
-        };
-        if untrack(|| state.is_of_part()) {
-            return;
+        // The panel has room for one of them.
+        if state.stretch.with_untracked(Option::is_some) && !untrack(|| state.is_of_part()) {
+            state.selected.set(None);
+            state.details.set(None);
         }
-        state.selected.set(None);
-        state.details.set(None);
-        let ask = TimelineAsk::Stretch { from_ns: from.max(0.0) as u64, to_ns: to.max(0.0) as u64 };
-        self.ask(ask, move |answer| {
-            if let TimelineAnswer::Stretch(sums) = answer {
-                state.sums.set(Some(Arc::new(sums)));
-            }
-        });
+        self.tab.show_sums();
     }
 
     /// Goes to the next hit of the search, or to the next marked time without one; `is_new` if the text is another one.
@@ -682,7 +669,7 @@ impl Stage {
             (None, true) => n - 1,
         };
         if let Some((from, to)) = state.times.with_untracked(|times| times.get(next).copied()) {
-            state.select_stretch(from, to);
+            state.select_stretch(Some((from, to)));
             self.change(|view| view.around(from, to));
         }
     }
