@@ -4,9 +4,8 @@
 use super::answers::{DeviceBusy, Load, LoadSort};
 use super::boxes::{BoxTable, SliceBoxes};
 use super::sampled;
-use super::tracks::Clock;
+use super::tracks::{Clock, group_of};
 use crate::trace::accesses::Wanted;
-use crate::trace::labels::process_label;
 use crate::trace::links::WORK_CATEGORIES;
 use crate::trace::slices::Class;
 use crate::trace::tracks::ProcessId;
@@ -117,11 +116,8 @@ pub fn devices_in(run: &Run, starts: &[i64], range: Range<u64>) -> Vec<DeviceBus
                 busy_ns += to.saturating_sub(from.max(covered_to));
                 covered_to = covered_to.max(to);
             }
-            let name = process_label(trace, process as usize);
-            let name = match run.traces.len() {
-                1 => name,
-                _ => format!("{} · {name}", trace.source.file_name),
-            };
+            let file = (run.traces.len() > 1).then_some(trace.source.file_name.as_str());
+            let name = group_of(trace, Some(ProcessId(process)), file);
             devices.push(DeviceBusy { name, trace: number, process, busy_ns, idle: Vec::new() });
         }
     }

@@ -421,7 +421,8 @@ impl Shown {
     }
 }
 
-fn group_of(trace: &Trace, process: Option<ProcessId>, file: Option<&str>) -> String {
+/// What stands above the tracks of a process: `GPU 0 · python3 (0)`, after the name of its file if that is given.
+pub(super) fn group_of(trace: &Trace, process: Option<ProcessId>, file: Option<&str>) -> String {
     let process = process.map(|process| {
         let label = process_title(trace, process.0 as usize);
         // What the process is, where its name does not say it: `GPU 0`.

@@ -72,6 +72,25 @@ pageTest('a box lights its row and leads to its rows in the reports', async (pag
   await page.getByRole('heading', { name: 'Functions by stack' }).waitFor();
 });
 
+for (const viewport of [undefined, NARROW]) {
+  pageTest(
+    `a click on a box leaves the graph where it is, ${viewport ? 'narrow' : 'wide'}`,
+    async (page) => {
+      await openFlame(page, data('stacks/odd_folded_annotations.txt'));
+      const drawing = page.locator('.flame-drawing');
+      const top = () => drawing.evaluate((drawing) => drawing.getBoundingClientRect().top + scrollY);
+      const before = await top();
+      await drawing.click({ position: { x: 20, y: 9 } });
+      await page.getByRole('navigation', { name: 'All' }).getByRole('button', { name: 'All' }).waitFor();
+      await page.locator('.flame-actions').getByRole('button', { name: 'Copy name' }).waitFor();
+      await page.getByRole('region', { name: 'In the reports' }).waitFor();
+      assert.equal(await top(), before);
+      assert.deepEqual(await accessibilityProblems(page), []);
+    },
+    viewport ? { viewport } : undefined,
+  );
+}
+
 pageTest('the list of functions, and a long table, end with a whole row', async (page) => {
   await openFlame(page, sample('gpu-serving.json'));
   // How far rows reach past the lower end of their box, for the row that is there.

@@ -39,8 +39,13 @@ pageTest('a PyTorch profile opens with the findings, which link to their rows', 
   await page.waitForFunction(() => document.activeElement?.textContent.trim() === 'Kernels by name');
   // A table shown in full is not filtered.
   await showReport(page, 'Findings');
+  await report(page).locator('.finding').filter({ hasText: 'Launch-bound' }).getByRole('button').first().click();
+  await report(page).getByRole('heading', { name: 'Launches', exact: true }).waitFor();
+  // The wait for the host leads to its gaps, as they have places in the timeline.
+  await showReport(page, 'Findings');
   await host.getByRole('button').first().click();
-  await report(page).getByRole('heading', { name: 'Frames, operators and calls' }).waitFor();
+  await report(page).getByRole('heading', { name: 'Longest gaps', exact: true }).waitFor();
+  await report(page).getByRole('row', { name: /waiting for the host/ }).first().waitFor();
   // One with a filter is filtered by the subject of the finding.
   await showReport(page, 'Findings');
   const gaps = report(page).locator('.finding').filter({ hasText: 'Short gaps between kernels' });

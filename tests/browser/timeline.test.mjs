@@ -293,7 +293,7 @@ pageTest('keys zoom and pan wherever the focus is, and close or leave nothing', 
   await page.getByRole('tab').waitFor({ state: 'detached' });
 });
 
-pageTest('the load above a report leads to the timeline', async (page) => {
+pageTest('a drag in the load above a report selects a time range there, a click leads to the timeline', async (page) => {
   await page.getByTestId('file-input').setInputFiles(sample('gpu-serving.json'));
   await page.locator('.file-head').waitFor();
   const strip = page.locator('.load-strip canvas');
@@ -303,11 +303,46 @@ pageTest('the load above a report leads to the timeline', async (page) => {
   await page.mouse.down();
   await page.mouse.move(box.x + box.width * 0.5, box.y + 12, { steps: 3 });
   await page.mouse.up();
-  await page.getByRole('heading', { name: 'Timeline', exact: true }).waitFor();
-  await page.waitForFunction(() => /report=timeline.*time=/.test(location.hash));
-  const [, from, to] = (await page.evaluate(() => location.hash)).match(/time=(\d+)-(\d+)/);
+  const chosen = page.getByRole('group', { name: 'Selected time range' });
+  // The report stays, with what is in that time.
+  await chosen.getByText(/^7\.\d+ ms selected, [\d,]+ events$/).waitFor();
+  await chosen.getByText(/^GPU 0 · python3 \(0\): busy 5\.\d+ ms, no activity recorded for 2\.\d+ ms$/).waitFor();
+  assert.equal(await page.getByRole('heading', { name: 'Timeline', exact: true }).count(), 0);
+  await page.waitForFunction(() => location.hash.includes('stretch=') && !location.hash.includes('report=timeline'));
+  const [, from, to] = (await page.evaluate(() => location.hash)).match(/stretch=(\d+)-(\d+)/);
   // A quarter of 29.43 ms.
   assert.ok(Math.abs(to - from - 7_357_000) < 200_000, `${from} to ${to}`);
+  assert.deepEqual(await accessibilityProblems(page), []);
+  // Other reports have it too, and Back undoes it.
+  await showReport(page, 'Findings');
+  assert.equal(await chosen.isVisible(), true);
+  await page.goBack();
+  await page.goBack();
+  await chosen.waitFor({ state: 'detached' });
+  await page.goForward();
+  await chosen.getByRole('button', { name: 'Show in the timeline' }).click();
+  await panel(page).getByRole('heading', { name: /^7\.\d+ ms selected, / }).waitFor();
+  await showReport(page, 'Findings');
+  await chosen.getByRole('button', { name: 'Clear the selection' }).click();
+  await chosen.waitFor({ state: 'detached' });
+  await page.waitForFunction(() => !location.hash.includes('stretch='));
+  // A twentieth of the trace around a click.
+  await page.mouse.click(box.x + box.width * 0.5, box.y + 10);
+  await page.getByRole('heading', { name: 'Timeline', exact: true }).waitFor();
+  await page.waitForFunction(() => /report=timeline.*time=/.test(location.hash));
+});
+
+pageTest('a time range that is selected above a report can have a report of its own', async (page) => {
+  await page.getByTestId('file-input').setInputFiles(sample('gpu-serving.json'));
+  await page.getByRole('button', { name: 'GPU busy' }).waitFor();
+  const box = await page.locator('.load-strip canvas').boundingBox();
+  await page.mouse.move(box.x + box.width * 0.25, box.y + 10);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.5, box.y + 12, { steps: 3 });
+  await page.mouse.up();
+  await page.getByRole('button', { name: 'Report on this range only' }).click();
+  await page.getByTestId('range').waitFor();
+  await page.getByRole('group', { name: 'Selected time range' }).waitFor({ state: 'detached' });
 });
 
 for (const viewport of [undefined, NARROW]) {
@@ -399,23 +434,46 @@ pageTest('an event leads to its rows in the reports, and a finding to its events
   await page.locator('.report:not([hidden]) tr[aria-selected=true]').waitFor();
 });
 
+pageTest('a host-bound finding leads to its gaps, the longest first', async (page) => {
+  await openTimeline(page, sample('gpu-serving.json'));
+  await showReport(page, 'Findings');
+  const finding = page.locator('.finding').filter({ hasText: /Host-bound: the GPU/ });
+  await finding.getByRole('button', { name: 'Idle and launch: Longest gaps' }).waitFor();
+  await finding.getByRole('button', { name: 'Show in the timeline' }).click();
+  const count = page.locator('.timeline-count');
+  await count.getByText(/^time 1 of \d+$/).waitFor();
+  const stretch = () => page.evaluate(() => location.hash.match(/stretch=(\d+)-(\d+)/)?.slice(1).map(Number));
+  await page.waitForFunction(() => location.hash.includes('stretch='));
+  // No name is searched for: that of the kernel after a gap is no name of the gap.
+  assert.equal(await page.evaluate(() => location.hash.includes('find=')), false);
+  const first = await stretch();
+  await page.getByRole('button', { name: 'Next match (Enter)' }).click();
+  await count.getByText(/^time 2 of \d+$/).waitFor();
+  await page.waitForFunction((from) => !location.hash.includes(`stretch=${from}-`), first[0]);
+  const second = await stretch();
+  assert.ok(second[1] - second[0] <= first[1] - first[0], `${first}, ${second}`);
+  await page.locator('.timeline-view').focus();
+  await page.keyboard.press('Escape');
+  await count.getByText('time').waitFor({ state: 'detached' });
+});
+
 pageTest('what leads to the timeline is one step back', async (page) => {
   await openTimeline(page, sample('gpu-serving.json'));
   await showReport(page, 'Findings');
   const heading = page.getByRole('heading', { name: 'Findings', exact: true });
   await heading.waitFor();
-  await page.getByRole('button', { name: 'Show in the timeline' }).first().click();
-  await page.waitForFunction(() => /report=timeline.*find=/.test(location.hash));
+  await page.locator('.finding').filter({ hasText: /Host-bound: the GPU/ }).getByRole('button', { name: 'Show in the timeline' }).click();
+  await page.waitForFunction(() => /report=timeline.*stretch=/.test(location.hash));
+  const longest = await page.evaluate(() => location.hash);
   await page.goBack();
   await heading.waitFor();
   await page.goForward();
-  await page.waitForFunction(() => /report=timeline.*find=/.test(location.hash));
+  await page.waitForFunction((longest) => location.hash === longest, longest);
   // What is done there is a step of its own.
-  await page.getByRole('searchbox', { name: 'Find events by name' }).press('Enter');
-  await panel(page).waitFor();
-  await page.waitForFunction(() => location.hash.includes('event='));
+  await page.getByRole('button', { name: 'Next match (Enter)' }).click();
+  await page.waitForFunction((longest) => location.hash.includes('stretch=') && location.hash !== longest, longest);
   await page.goBack();
-  await page.waitForFunction(() => location.hash.includes('report=timeline') && !location.hash.includes('event='));
+  await page.waitForFunction((longest) => location.hash === longest, longest);
 });
 
 pageTest('a comparison has both timelines, which move together', async (page) => {
@@ -462,11 +520,15 @@ pageTest('in a wide window, the events of a row stand beside its report and lead
   await page.locator('.file-head').waitFor();
   await showReport(page, 'Slices by name');
   const beside = page.getByRole('complementary', { name: 'Selected row' });
-  // The first row, until one is chosen.
-  await beside.locator(':scope > h3', { hasText: /^(odd|even|step)$/ }).waitFor();
+  // Nothing of a row that nobody chose.
+  await beside.getByText(/^Select a row /).waitFor();
+  assert.equal(await beside.locator('h3').count(), 0);
+  const { x } = await beside.boundingBox();
   await page.getByRole('row', { name: /^step/ }).first().locator('td').nth(1).click();
   await beside.locator(':scope > h3', { hasText: /^step$/ }).waitFor();
   await beside.getByText('2 events of this name, 1.000 ms in total').waitFor();
+  assert.equal(await beside.getByText(/^Select a row /).count(), 0);
+  assert.equal((await beside.boundingBox()).x, x);
   await beside.getByRole('img', { name: 'Durations of 2 events, 400.0 µs to 600.0 µs' }).waitFor();
   assert.deepEqual(await accessibilityProblems(page), []);
   // The longest event, in the timeline.

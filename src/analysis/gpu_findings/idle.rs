@@ -7,7 +7,7 @@ use crate::analysis::gpu::gaps::{BETWEEN_KERNELS, CLOCKS, HOST, ON_GPU, UNKNOWN}
 use crate::analysis::gpu::stats::{SumNs, percent};
 use crate::analysis::{gpu_cpu, gpu_idle};
 use crate::base::units::{Unit, counted, format_ns, group_digits};
-use crate::report::{Facts, Finding};
+use crate::report::{Facts, Finding, RowsOf};
 
 /// Gaps between such kernels stay below this share of time in ordinary back-to-back execution.
 const MANY_GAPS: f64 = 0.03;
@@ -47,6 +47,14 @@ fn of_cause(evidence: &Evidence<'_>, cause: &str) -> Option<OfCause> {
     })
 }
 
+/// The longest gaps of a cause, which have times and so a place in the timeline; its totals if none of the longest gaps is of it.
+fn gaps_with(evidence: &Evidence<'_>, cause: &str) -> Option<RowsOf> {
+    let has_cause = |table: &TableOf<'_>| table.rows().any(|row| row.text("cause") == cause);
+    let tables =
+        [gpu_idle::GAPS, gpu_idle::IDLE].into_iter().filter_map(|handle| evidence.reader.table(handle));
+    tables.into_iter().find(has_cause).map(|table| table.rows_where(&[("cause", cause)]))
+}
+
 /// Host-bound: the next kernel was launched only after the previous one had ended.
 pub fn waits_for_host(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let Some(host) = of_cause(evidence, HOST) else { return };
@@ -69,7 +77,6 @@ pub fn waits_for_host(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
         let at_least = evidence.at_least();
         text.push_str(&format!(", {at_least}{} of {} time", percent(of_time), most.text("phase")));
     }
-    let mut rows = reader.table(gpu_idle::GAPS).map(|table| table.rows_where(&[("cause", HOST)]));
     let cpu = reader.table(gpu_cpu::CPU);
     let (nothing, ran): (Vec<Row<'_>>, Vec<Row<'_>>) =
         cpu.iter().flat_map(|table| table.rows()).partition(|row| row.text("name") == gpu_cpu::NOTHING);
@@ -81,18 +88,16 @@ pub fn waits_for_host(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     if let Some(share) = unknown.filter(|share| is_much(share) && *share >= known.unwrap_or(0.0)) {
         let share = percent(share);
         text.push_str(&format!("; nothing was recorded on the launching thread in {share} of that wait"));
-        rows = cpu.map(|table| table.all_rows());
     }
     if let (Some(share), Some(most)) = (known, most) {
         let name = most.text("name");
         let kind = if most.text("kind") == gpu_cpu::PROFILER { " (profiler overhead)" } else { "" };
         text.push_str(&format!("; `{}`{kind} accounts for {} of that wait", function(&name), percent(share)));
         facts.push("meanwhile", "CPU activity", name, Unit::None);
-        rows = cpu.map(|table| table.all_rows());
     }
     text.push('.');
     let mut finding = evidence.finding(HOST_BOUND, text, Some(waited));
-    finding.rows = rows;
+    finding.rows = gaps_with(evidence, HOST);
     findings.push(with_facts(finding, facts));
 }
 
@@ -187,7 +192,7 @@ pub fn waits_on_gpu(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     facts.push("time", "total", time, Unit::Ns);
     facts.push("after_late_launch", "after late launches", other.after_late_launch, Unit::Ns);
     let mut finding = evidence.finding("waits-on-gpu", text, Some(time));
-    finding.rows = evidence.reader.table(gpu_idle::GAPS).map(|table| table.rows_where(&[("cause", ON_GPU)]));
+    finding.rows = gaps_with(evidence, ON_GPU);
     findings.push(with_facts(finding, facts));
 }
 
@@ -217,7 +222,7 @@ pub fn unknown_launches(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     facts.push("gaps", "gaps", unknown.gaps, Unit::Count);
     facts.push("time", "total", unknown.time, Unit::Ns);
     let mut finding = evidence.finding("launches-not-recorded", text, Some(unknown.time));
-    finding.rows = evidence.reader.table(gpu_idle::GAPS).map(|table| table.rows_where(&[("cause", UNKNOWN)]));
+    finding.rows = gaps_with(evidence, UNKNOWN);
     findings.push(with_facts(finding, facts));
 }
 
@@ -235,7 +240,7 @@ pub fn unknown_clocks(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let mut facts = Facts::default();
     facts.push("gaps", "gaps", clocks.gaps, Unit::Count);
     let mut finding = evidence.finding("clocks-disagree", text, Some(clocks.time));
-    finding.rows = evidence.reader.table(gpu_idle::GAPS).map(|table| table.rows_where(&[("cause", CLOCKS)]));
+    finding.rows = gaps_with(evidence, CLOCKS);
     findings.push(with_facts(finding, facts));
 }
 

@@ -17,6 +17,11 @@ const MAX_POINTS: usize = 200;
 /// Limit on the kinds in a chart, as files can define any number.
 const MAX_KINDS: usize = 12;
 
+/// Colors of what is of all kinds, and of reads and writes: those of kinds stand for kinds only.
+pub const PLAIN: Tone = Tone::Computation;
+pub const READS: Tone = Tone::Copies;
+pub const WRITES: Tone = Tone::Communication;
+
 /// Color of the n-th kind.
 pub fn tone(number: usize) -> Tone {
     Tone::Other(number as u8)
@@ -161,7 +166,7 @@ fn written_once(source: &Source<'_, '_>, thresholds: &Thresholds) -> Chart {
         "Mean over regions with stores; kinds without stores have no bar. The lines mark the write-once ratios for high and medium \
          suitability, which also needs long retention.",
         Plot::Measured(Measured {
-            bars: bars(source, Unit::Ratio, vec![("written once", tone(0), ratio)]),
+            bars: bars(source, Unit::Ratio, vec![("written once", PLAIN, ratio)]),
             thresholds: vec![line("high", thresholds.high_ratio), line("medium", thresholds.medium_ratio)],
         }),
     )
@@ -176,8 +181,8 @@ fn mix(source: &Source<'_, '_>) -> Chart {
             source,
             Unit::Count,
             vec![
-                ("reads", tone(0), values(source, |row| row.reads as f64)),
-                ("writes", tone(1), values(source, |row| row.writes as f64)),
+                ("reads", READS, values(source, |row| row.reads as f64)),
+                ("writes", WRITES, values(source, |row| row.writes as f64)),
             ],
         )),
     )
@@ -189,7 +194,7 @@ fn working_set(source: &Source<'_, '_>) -> Chart {
         "working_set_chart",
         "Working set",
         "",
-        Plot::Bars(bars(source, Unit::Bytes, vec![("touched", tone(0), bytes)])),
+        Plot::Bars(bars(source, Unit::Bytes, vec![("touched", PLAIN, bytes)])),
     )
 }
 
@@ -199,7 +204,7 @@ fn strides(source: &Source<'_, '_>) -> Chart {
         "locality_chart",
         "Same-page accesses by kind",
         "% of accesses on the same page as the previous access to the region; mean over the regions of a kind.",
-        Plot::Bars(bars(source, Unit::Ratio, vec![("same page", tone(0), share)])),
+        Plot::Bars(bars(source, Unit::Ratio, vec![("same page", PLAIN, share)])),
     )
 }
 

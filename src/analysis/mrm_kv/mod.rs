@@ -1,6 +1,6 @@
 //! Key/value cache: block lifetimes, and the page table as stored in run directories.
 
-use super::mrm::charts::{cumulative, tone};
+use super::mrm::charts::{PLAIN, cumulative};
 use super::mrm::clock::Clock;
 use super::mrm::{append_part, glance, trust};
 use super::timeline::{MAX_ROWS, cut, texts, with_left_out};
@@ -94,7 +94,7 @@ fn add_trace(view: &LabelledTrace<'_>, sums: &Sums, clock: Clock, report: &mut R
     report.facts(facts);
     // Durations that the clock can't tell from 0 have no distribution.
     if sums.kept.ns().last().is_some_and(|longest| clock.can_tell(*longest)) {
-        let line = Line { name: "blocks".to_string(), tone: tone(0), points: cumulative(sums.kept.ns()) };
+        let line = Line { name: "blocks".to_string(), tone: PLAIN, points: cumulative(sums.kept.ns()) };
         report.chart(Chart {
             id: "kv_lifetime_chart".into(),
             title: "Block lifetime CDF (% of blocks read after the store)".to_string(),

@@ -1,6 +1,6 @@
 //! Memory accesses over time, by kind and by address range.
 
-use super::mrm::charts::tone;
+use super::mrm::charts::{PLAIN, READS, WRITES, tone};
 use super::mrm::{append_part, trust};
 use super::timeline::texts;
 use super::{AnalysisInfo, Context, Group};
@@ -8,7 +8,7 @@ use crate::base::units::{Unit, format_bytes};
 use crate::memory::index::PageSet;
 use crate::memory::phase_spans::{PhaseSpan, phase_spans};
 use crate::memory::{Kind, LabelledTrace};
-use crate::report::chart::{Chart, Grid, Heat, Line, Lines, Over, Period, Plot, Tone};
+use crate::report::chart::{Chart, Grid, Heat, Line, Lines, Over, Period, Plot};
 use crate::report::{Column, Content, Report, Table};
 use crate::trace::Run;
 use crate::trace::accesses::{Op, PAGE_BITS};
@@ -339,7 +339,7 @@ fn touched(stretches: &[Stretch], start_of: &dyn Fn(usize) -> i64, end: i64) -> 
         title: "Working set over time".to_string(),
         caption: format!("Distinct pages touched in each of {N_TIMES} equal time bins, in bytes."),
         plot: Plot::Lines(Lines::new(
-            vec![Line { name: "touched".to_string(), tone: tone(0), points }],
+            vec![Line { name: "touched".to_string(), tone: PLAIN, points }],
             Unit::Bytes,
             Over::Time,
         )),
@@ -372,10 +372,10 @@ fn heat(places: &Places, kinds: &[&str], stretches: &[Stretch], span: i64) -> Ch
             labels: kinds.iter().enumerate().map(label).collect(),
             is_apart: (0..places.ranges.len()).map(|at| !adjoins(at)).collect(),
             grids: vec![
-                grid("reads", Tone::Other(0), |counts| counts.all - counts.writes),
-                grid("writes", Tone::Other(1), |counts| counts.writes),
+                grid("reads", READS, |counts| counts.all - counts.writes),
+                grid("writes", WRITES, |counts| counts.writes),
             ],
-            mixed: ("both".to_string(), Tone::Other(3)),
+            mixed: ("both".to_string(), PLAIN),
             what: "accesses".to_string(),
             unit: Unit::Count,
             over: Over::Time,

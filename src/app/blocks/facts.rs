@@ -20,9 +20,11 @@ pub fn FactsBlock(
 ) -> impl IntoView {
     move || {
         facts.get().map(|Facts { title, facts }| {
+            // One alone below them would look forgotten.
+            let most = if facts.len() == N_LARGE + 1 { facts.len() } else { N_LARGE };
             let n_large = facts
                 .iter()
-                .take(N_LARGE)
+                .take(most)
                 .take_while(|fact| fact.display().chars().count() <= LARGE_CHARS)
                 .count();
             let (large, rest) = facts.split_at(n_large);

@@ -642,28 +642,27 @@ fn Graph(look: Look) -> impl IntoView {
                 <p class="flame-about">{move || about().unwrap_or_else(|| {
                     look.info(|info| info.caption.clone()).unwrap_or_default()
                 })}</p>
-                <Show when=move || chosen_key.with(Option::is_some)>
-                    <p class="flame-actions">
-                        <button type="button" class="button" title=words().around_hint on:click=move |_| with_chosen(&|it| look.change_boxes(|query| {
-                            query.direction = Direction::Around;
-                            query.center = Some((it.name, it.place));
-                        }))>{words().around}</button>
-                        <button type="button" class="button" title=words().hide_hint on:click=move |_| with_chosen(&|it| look.change_boxes(|query| {
-                            query.stacks.hidden.push(exactly(&it.name));
-                        }))>{words().hide}</button>
-                        <button type="button" class="button" title=words().ignore_hint on:click=move |_| with_chosen(&|it| look.change_boxes(|query| {
-                            query.stacks.ignored.push(exactly(&it.name));
-                        }))>{words().ignore}</button>
+                // Where the window is narrow they have their place before, so that nothing moves when they show.
+                <p class="flame-actions" class:flame-no-box=move || chosen_key.with(Option::is_none)>
+                    <button type="button" class="button" title=words().around_hint on:click=move |_| with_chosen(&|it| look.change_boxes(|query| {
+                        query.direction = Direction::Around;
+                        query.center = Some((it.name, it.place));
+                    }))>{words().around}</button>
+                    <button type="button" class="button" title=words().hide_hint on:click=move |_| with_chosen(&|it| look.change_boxes(|query| {
+                        query.stacks.hidden.push(exactly(&it.name));
+                    }))>{words().hide}</button>
+                    <button type="button" class="button" title=words().ignore_hint on:click=move |_| with_chosen(&|it| look.change_boxes(|query| {
+                        query.stacks.ignored.push(exactly(&it.name));
+                    }))>{words().ignore}</button>
+                    <button type="button" class="button" on:click=move |_| with_chosen(&|it| {
+                        browser::copy_text(it.name, |_| {});
+                    })>{words().copy_name}</button>
+                    <Show when=move || can_go.get()>
                         <button type="button" class="button" on:click=move |_| with_chosen(&|it| {
-                            browser::copy_text(it.name, |_| {});
-                        })>{words().copy_name}</button>
-                        <Show when=move || can_go.get()>
-                            <button type="button" class="button" on:click=move |_| with_chosen(&|it| {
-                                tab.find_in_timeline(exactly(&it.name));
-                            })>{words().in_timeline}</button>
-                        </Show>
-                    </p>
-                </Show>
+                            tab.find_in_timeline(exactly(&it.name));
+                        })>{words().in_timeline}</button>
+                    </Show>
+                </p>
                 <button
                     type="button"
                     class="button button-icon button-quiet"
@@ -674,7 +673,6 @@ fn Graph(look: Look) -> impl IntoView {
                     <Icon shape=Shape::Export />
                 </button>
             </div>
-            {move || chosen_key.get().map(|(name, place)| view! { <InReports tab name place /> })}
             {move || callers.with(Option::is_some).then(|| view! {
                 <h3 class="flame-part">{words().callers}</h3>
                 <div class="flame-callers">
@@ -704,6 +702,10 @@ fn Graph(look: Look) -> impl IntoView {
                 on_out=move |_| out()
             />
             <p class="timeline-keys">{words().hint}</p>
+            // Below what is looked at, which it would move.
+            <div class="flame-reports">
+                {move || chosen_key.get().map(|(name, place)| view! { <InReports tab name place /> })}
+            </div>
         </div>
     }
 }

@@ -1,4 +1,4 @@
-//! Beside a report in a wide window: all columns of the row that has the focus, and the events that it stands for.
+//! Beside a report in a wide window: all columns of the row that had the focus last, and the events that it stands for.
 
 use super::timeline::details::BoxDetails;
 use crate::app::browser::Pause;
@@ -21,11 +21,12 @@ pub fn Inspector(
     /// `id` of the report that shows.
     shown: Memo<Option<String>>,
 ) -> impl IntoView {
-    let of_shown = move || {
-        let inspected = tab.inspected.get()?;
-        shown.with(|shown| shown.as_ref() == Some(&inspected.report)).then_some(inspected)
-    };
-    let is_there = memo(move || of_shown().is_some());
+    let of_shown = move || shown.with(|shown| tab.inspected_of(shown.as_ref()?));
+    // It has its place before a row is chosen, so that no column moves then.
+    let is_there = memo(move || {
+        shown.with(|shown| shown.as_ref().is_some_and(|shown| tab.can_inspect(shown))) || of_shown().is_some()
+    });
+    let is_empty = memo(move || of_shown().is_none());
     let named = RwSignal::new(None::<Arc<Named>>);
     let ask = move |inspected: Arc<Inspected>| {
         let text = inspected.text.clone();
@@ -56,6 +57,9 @@ pub fn Inspector(
     view! {
         <Show when=move || is_there.get()>
             <aside class="inspector" aria-label=words().timeline.row>
+                <Show when=move || is_empty.get()>
+                    <p class="hint">{words().timeline.choose_row}</p>
+                </Show>
                 {move || of_shown().map(|inspected| view! { <Cells inspected /> })}
                 {move || named.get().map(|named| view! { <Events tab named /> })}
             </aside>

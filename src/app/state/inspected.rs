@@ -1,23 +1,18 @@
-//! The row of a table whose events show beside the reports, where the window is wide.
+//! The row of a table whose events show beside the reports once it is chosen, where the window is wide.
 
 use super::Tab;
 use super::timeline::search_for_rows;
 use crate::app::browser;
 use leptos::prelude::*;
 use std::sync::Arc;
-use tracedrop::engine::protocol::{DocumentView, TableView};
+use tracedrop::engine::protocol::{BlockView, DocumentView, TableView};
 use tracedrop::report::Value;
-
-/// Size of files from which nothing is looked for before a row is chosen: it takes the index of the timeline.
-const MAX_BYTES: u64 = 200_000_000;
-/// How many times as large the content of a compressed file is taken to be.
-const USUAL_COMPRESSION: u64 = 10;
 
 /// A row that stands for events of a name.
 pub struct Inspected {
     /// `id` of the report it stands in.
     pub report: String,
-    /// Revision of its document: others may have other numbers.
+    /// Revision of its document.
     revision: u32,
     pub table: Arc<TableView>,
     pub values: Vec<Value>,
@@ -26,24 +21,34 @@ pub struct Inspected {
 }
 
 impl Tab {
-    /// Looks closely at a row, if it stands for events. With `only_first`, not if another one of its report is looked at already.
-    pub fn inspect(self, report: String, table: Arc<TableView>, values: &[Value], only_first: bool) {
+    /// Looks closely at a row, if it stands for events.
+    pub fn inspect(self, report: String, table: Arc<TableView>, values: &[Value]) {
         let Some(document) = self.document.get_untracked() else { return };
-        let revision = document.revision;
-        let is_here = |it: &Arc<Inspected>| it.report == report && it.revision == revision;
-        let is_other = !self.inspected.with_untracked(|it| it.as_ref().is_some_and(is_here));
-        let is_small = || {
-            let times = if document.file.compression.is_empty() { 1 } else { USUAL_COMPRESSION };
-            document.file.bytes.saturating_mul(times) <= MAX_BYTES
-        };
-        if only_first && !(is_other && is_small()) || !browser::is_wide() || !has_own_timeline(&document) {
+        if !browser::is_wide() || !has_own_timeline(&document) {
             return;
         }
         let text = search_for_rows(&table.columns, &[values.to_vec()]);
         if !text.is_empty() {
-            let values = values.to_vec();
+            let (revision, values) = (document.revision, values.to_vec());
             self.inspected.set(Some(Arc::new(Inspected { report, revision, table, values, text })));
         }
+    }
+
+    /// The row of a report that is looked at. Another revision has other numbers.
+    pub fn inspected_of(self, report: &str) -> Option<Arc<Inspected>> {
+        let revision = self.document.with(|it| it.as_ref().map(|it| it.revision))?;
+        self.inspected.get().filter(|it| it.report == report && it.revision == revision)
+    }
+
+    /// Whether a report has a table whose rows may stand for events.
+    pub fn can_inspect(self, report: &str) -> bool {
+        self.document.with(|document| {
+            let Some(document) = document.as_ref().filter(|it| has_own_timeline(it)) else { return false };
+            let blocks = document.reports.iter().filter(|it| it.id == report).flat_map(|it| &it.blocks);
+            blocks.into_iter().any(|block| {
+                matches!(block, BlockView::Table(table) if table.columns.iter().any(|column| column.is_symbol))
+            })
+        })
     }
 }
 

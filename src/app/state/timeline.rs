@@ -3,6 +3,7 @@
 use super::{Source, Tab};
 use crate::app::client::Answer;
 use crate::app::screens::{Step, TIMELINE};
+use crate::app::view_state::{Action, TimelineLook};
 use crate::app::words::words;
 use leptos::prelude::*;
 use std::collections::BTreeSet;
@@ -10,7 +11,9 @@ use std::sync::Arc;
 use tracedrop::analysis::Query;
 use tracedrop::base::sort;
 use tracedrop::base::units::Unit;
-use tracedrop::engine::protocol::{ColumnView, Request, TableAsk, TimelineAnswer, TimelineAsk};
+use tracedrop::engine::protocol::{
+    ColumnView, OTHER_TIMELINE, Request, TableAsk, TimelineAnswer, TimelineAsk,
+};
 use tracedrop::report::view::TableQuery;
 use tracedrop::report::{RowsOf, Value};
 use tracedrop::timeline::Viewport;
@@ -39,6 +42,8 @@ pub struct TimelineState {
     /// Selected times in nanoseconds from the start, the earlier one first.
     pub stretch: RwSignal<Option<(f64, f64)>>,
     pub sums: RwSignal<Option<Arc<Stretch>>>,
+    /// Times of the rows of a table that led here, in nanoseconds from the start and in the order of the rows.
+    pub times: RwSignal<Vec<(f64, f64)>>,
     /// A time that was marked, in nanoseconds from the start: a second mark makes a stretch of it.
     pub mark: RwSignal<Option<f64>>,
     /// `None` until the worker has sent them.
@@ -73,6 +78,7 @@ impl TimelineState {
             details: RwSignal::new(None),
             stretch: RwSignal::new(None),
             sums: RwSignal::new(None),
+            times: RwSignal::default(),
             mark: RwSignal::new(None),
             steps: RwSignal::new(None),
             only: RwSignal::default(),
@@ -102,6 +108,7 @@ impl TimelineState {
         self.details.set(None);
         self.stretch.set(None);
         self.sums.set(None);
+        self.times.set(Vec::new());
         self.found.set(None);
         self.mark.set(None);
         self.steps.set(None);
@@ -112,6 +119,20 @@ impl TimelineState {
     /// Only a part of the files is parsed so far.
     pub fn is_of_part(self) -> bool {
         self.tracks.with(|tracks| tracks.as_ref().is_some_and(|tracks| tracks.so_far.is_some()))
+    }
+
+    /// Selects a stretch of time, or nothing, in place of what was selected.
+    pub fn select_stretch(self, stretch: Option<(f64, f64)>) {
+        self.selected.set(None);
+        self.details.set(None);
+        self.sums.set(None);
+        self.stretch.set(stretch);
+    }
+
+    /// Which of the marked times is selected.
+    pub fn time_number(self) -> Option<usize> {
+        let stretch = self.stretch.get()?;
+        self.times.with(|times| times.iter().position(|time| *time == stretch))
     }
 
     /// The timeline that questions are to; `None` for any, because there is one only.
@@ -145,6 +166,7 @@ impl TimelineState {
             let moved = |ns: f64| ns + earlier_ns;
             self.view.update(|view| *view = view.map(|view| view.of_more(tracks.span_ns, earlier_ns)));
             self.stretch.update(|stretch| *stretch = stretch.map(|(from, to)| (moved(from), moved(to))));
+            self.times.update(|times| times.iter_mut().for_each(|it| *it = (moved(it.0), moved(it.1))));
             self.mark.update(|mark| *mark = mark.map(moved));
             self.found.set(None);
         }
@@ -163,7 +185,7 @@ pub fn earlier_ns(before: &Tracks, after: &Tracks) -> f64 {
     }
 }
 
-/// Rows whose names are looked for at once.
+/// Rows whose times are marked, or whose names are looked for, at once.
 const MAX_SOUGHT: u64 = 50;
 
 /// Whether rows with these columns can be found in a timeline: they have a time, or are named as events are.
@@ -191,10 +213,14 @@ pub fn row_times(columns: &[ColumnView], values: &[Value]) -> Option<(f64, f64)>
     Some((start, end.max(start)))
 }
 
+/// Column with the names of the events that rows are about.
+fn key_symbol(columns: &[ColumnView]) -> Option<usize> {
+    columns.iter().position(|column| column.is_symbol && column.key)
+}
+
 /// What rows call the events that they are about.
 fn names_of(columns: &[ColumnView], rows: &[Vec<Value>]) -> Vec<String> {
-    let place = columns.iter().position(|column| column.is_symbol && column.key);
-    let place = place.or_else(|| columns.iter().position(|column| column.is_symbol));
+    let place = key_symbol(columns).or_else(|| columns.iter().position(|column| column.is_symbol));
     let names = place.into_iter().flat_map(|place| rows.iter().filter_map(move |row| row.get(place)));
     let mut names: Vec<String> = names.map(Value::plain).collect();
     sort::by(&mut names, Ord::cmp);
@@ -268,7 +294,8 @@ impl Tab {
         );
     }
 
-    /// Shows the time of the first row, and all events that have the name of one of the rows.
+    /// Marks the times of rows that have one, selects that of the first row, and lights all events that have the name of one of
+    /// the rows.
     pub fn show_rows_in_timeline(self, columns: &[ColumnView], rows: &[Vec<Value>]) {
         let text = || search_for_rows(columns, rows);
         if let Some(sides) = untrack(|| self.timeline_pair()) {
@@ -277,11 +304,20 @@ impl Tab {
             return self.go_to_timeline();
         }
         let is_single = self.document.with_untracked(|it| it.as_ref().is_some_and(|it| it.files.is_empty()));
-        let times = rows.first().and_then(|row| row_times(columns, row));
-        if let Some((from, to)) = times.filter(|_| is_single) {
-            self.show_time(from, to);
+        let times: Vec<(f64, f64)> = rows.iter().filter_map(|row| row_times(columns, row)).collect();
+        let state = self.timeline;
+        let Some((from, to)) = times.first().copied().filter(|_| is_single) else {
+            state.times.set(Vec::new());
+            return self.find_if_there(text(), times.is_empty());
+        };
+        state.times.set(times);
+        state.lit.set(String::new());
+        state.found.set(None);
+        self.show_time(from, to);
+        // Other names are those of events beside the time, such as the kernel after a gap.
+        if key_symbol(columns).is_some() {
+            self.find_if_there(text(), false);
         }
-        self.find_if_there(text(), times.is_none());
     }
 
     /// Shows the timeline, which then has the keys.
@@ -315,11 +351,54 @@ impl Tab {
         });
     }
 
+    /// Adds up what is in the selected stretch of time.
+    pub fn show_sums(self) {
+        let state = self.timeline;
+        let Some(stretch) = state.stretch.get_untracked() else { return state.sums.set(None) };
+        if untrack(|| state.is_of_part()) {
+            return;
+        }
+        let (from_ns, to_ns) = (stretch.0.max(0.0) as u64, stretch.1.max(0.0) as u64);
+        let of = state.number();
+        let ask =
+            move |ticket| Request::Timeline { ticket, of, ask: TimelineAsk::Stretch { from_ns, to_ns } };
+        self.ask(ask, move |answer| match answer {
+            Answer::Timeline(TimelineAnswer::Stretch(sums))
+                if state.stretch.get_untracked() == Some(stretch) =>
+            {
+                state.sums.set(Some(Arc::new(sums)));
+            }
+            // The tracks of the other one come with the next document.
+            Answer::Refused(failure) if failure.code != OTHER_TIMELINE => {
+                state.problem.set(Some(failure.to_string()));
+            }
+            _ => {}
+        });
+    }
+
+    /// The stretch of time that the address says.
+    pub fn stretch_in_address(self) -> Option<(u64, u64)> {
+        self.app.view.with(|view| view.tab(self.id)?.timeline.as_ref()?.stretch)
+    }
+
+    /// Selects a stretch of time while another report than the timeline shows, or none, and says so in the address.
+    pub fn choose_stretch(self, stretch: Option<(f64, f64)>) {
+        // As in the address.
+        let stretch = stretch.map(|(from, to)| (from.max(0.0) as u64, to.max(0.0) as u64));
+        self.timeline.select_stretch(stretch.map(|(from, to)| (from as f64, to as f64)));
+        let before = self.app.view.with_untracked(|view| view.tab(self.id)?.timeline.clone());
+        let span_ns = self.timeline.load.with_untracked(|load| load.as_ref().map_or(0, |load| load.span_ns));
+        let whole = TimelineLook { view: (0, span_ns), ..TimelineLook::default() };
+        let look = TimelineLook { stretch, selected: None, ..before.unwrap_or_else(|| whole.clone()) };
+        let look = (look != whole).then_some(look);
+        self.app.act(Action::LookAtTime { tab: self.id, look, is_step: true });
+    }
+
     /// Shows a range of time in the timeline, in nanoseconds from the start of the trace, and selects it.
     pub fn show_time(self, from: f64, to: f64) {
         self.look_around(from, to);
-        if to > from {
-            self.timeline.stretch.set(Some((from, to)));
+        if to > from && self.timeline.stretch.get_untracked() != Some((from, to)) {
+            self.timeline.select_stretch(Some((from, to)));
         }
         self.go_to_timeline();
     }
@@ -341,6 +420,7 @@ impl Tab {
             sides.iter().for_each(|side| side.timeline.lit.set(text.clone()));
             return self.go_to_timeline();
         }
+        self.timeline.times.set(Vec::new());
         self.find_if_there(text, true);
     }
 

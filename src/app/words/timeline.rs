@@ -40,6 +40,8 @@ pub struct TimelineWords {
     pub pin: fn(&str) -> String,
     /// Number of the hit if one is shown, and of all; the share of events that is still to be searched.
     pub found: fn(u64, u64, f64) -> String,
+    /// Number of the selected one among marked times, and of all.
+    pub times: fn(Option<u64>, u64) -> String,
     pub previous: &'static str,
     pub next: &'static str,
     pub zoom_in: &'static str,
@@ -48,6 +50,8 @@ pub struct TimelineWords {
     pub keys: &'static str,
     /// Name of the load, and what it means.
     pub load: fn(LoadSort) -> (&'static str, &'static str),
+    /// What clicking and dragging in it do; whether the timeline shows.
+    pub load_keys: fn(bool) -> &'static str,
     pub not_read: &'static str,
     /// Share of the files that is parsed and shown.
     pub so_far: fn(f64) -> String,
@@ -93,10 +97,14 @@ pub struct TimelineWords {
     pub parents: &'static str,
     pub children: &'static str,
     pub and_more: fn(u64) -> String,
-    /// Its length in nanoseconds, and the number of boxes in it.
-    pub stretch: fn(u64, u64) -> String,
+    /// Its length in nanoseconds, and the number of boxes in it if that is known.
+    pub stretch: fn(u64, Option<u64>) -> String,
+    pub chosen_stretch: &'static str,
+    pub clear_stretch: &'static str,
     /// Beside a report: the row that is looked at, its events, and the longest of these.
     pub row: &'static str,
+    /// While no row is.
+    pub choose_row: &'static str,
     /// Number of events, and how long they take together in nanoseconds.
     pub of_row: fn(u64, u64) -> String,
     /// Events by duration: number of them, shortest and longest in nanoseconds, whether bins are logarithmic.
@@ -186,6 +194,10 @@ pub const ENGLISH: TimelineWords = TimelineWords {
         let tenths = ((1.0 - left) * 10.0).floor();
         format!("{hits} so far, {}% searched", tenths * 10.0)
     },
+    times: |at, n| match at {
+        Some(at) => format!("time {} of {}", number(at), number(n)),
+        None => counted(n, "time", "times"),
+    },
     previous: "Previous match (Shift+Enter)",
     next: "Next match (Enter)",
     zoom_in: "Zoom in (w)",
@@ -193,22 +205,19 @@ pub const ENGLISH: TimelineWords = TimelineWords {
     show_all: "Show all",
     keys: "Drag to pan, Ctrl+wheel to zoom, Shift+drag to select a time range, click for details. Keys: w a s d, f fits the selection, 0 shows all, m selects the time of the selected event or else marks a time (two marks select what is between them), [ ] step through events with the same name.",
     load: |sort| match sort {
-        LoadSort::Gpu => (
-            "GPU busy",
-            "Share of the time in which any kernel, copy or fill ran. Click to go there; drag to select.",
-        ),
-        LoadSort::Calls => (
-            "Forward passes",
-            "Share of the time in which a forward pass or lookup ran. Click to go there; drag to select.",
-        ),
-        LoadSort::Thread => (
-            "Busiest thread",
-            "Share of the time in which the busiest thread was in any event. Click to go there; drag to select.",
-        ),
+        LoadSort::Gpu => ("GPU busy", "Share of the time in which any kernel, copy or fill ran."),
+        LoadSort::Calls => ("Forward passes", "Share of the time in which a forward pass or lookup ran."),
+        LoadSort::Thread => {
+            ("Busiest thread", "Share of the time in which the busiest thread was in any event.")
+        }
         LoadSort::Events => (
             "Events",
-            "Samples, instants, counter values and memory accesses over time; nothing in this trace has a duration. Click to go there; drag to select.",
+            "Samples, instants, counter values and memory accesses over time; nothing in this trace has a duration.",
         ),
+    },
+    load_keys: |is_timeline| match is_timeline {
+        true => "Click or drag to go there.",
+        false => "Click to show that time in the timeline, drag to select a range.",
     },
     not_read: "The timeline appears once the file is parsed.",
     so_far: |share| {
@@ -289,6 +298,7 @@ pub const ENGLISH: TimelineWords = TimelineWords {
     children: "Children",
     and_more: |n| format!("and {} more", number(n)),
     row: "Selected row",
+    choose_row: "Select a row that names an event, such as a kernel or function, to see its durations and longest events.",
     of_row: |n, ns| {
         format!("{} of this name, {} in total", counted(n, "event", "events"), format_ns(ns as i64))
     },
@@ -300,7 +310,12 @@ pub const ENGLISH: TimelineWords = TimelineWords {
     longest: "Longest",
     longest_of_row: "The longest event",
     callers: "Parents",
-    stretch: |ns, n| format!("{} selected, {}", format_ns(ns as i64), counted(n, "event", "events")),
+    stretch: |ns, n| match n {
+        Some(n) => format!("{} selected, {}", format_ns(ns as i64), counted(n, "event", "events")),
+        None => format!("{} selected", format_ns(ns as i64)),
+    },
+    chosen_stretch: "Selected time range",
+    clear_stretch: "Clear the selection",
     device_busy: |name, busy_ns, rest_ns| {
         format!(
             "{name}: busy {}, no activity recorded for {}",

@@ -97,13 +97,6 @@ pub fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoVie
         };
         state.ask_for_only(filter, found);
     });
-    // Until a row is chosen, it is the first.
-    effect(move || {
-        state.tab.document.track();
-        if state.rows.with(|rows| rows.offset == 0) {
-            state.inspect(0, true);
-        }
-    });
     // Another order or filter starts at the top.
     effect_again(move |again| {
         state.query.track();
@@ -268,7 +261,7 @@ pub fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoVie
                                 tabindex=move || if is_way_in(row) { "0" } else { "-1" }
                                 on:focus=move |_| {
                                     state.current.set(row);
-                                    state.inspect(row, false);
+                                    state.inspect(row);
                                 }
                                 on:mousedown=move |event| {
                                     // Not text from there to here.

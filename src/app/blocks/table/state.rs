@@ -357,10 +357,10 @@ impl State {
         })
     }
 
-    /// Looks closely at a row; with `only_first`, not if one of its report is looked at already.
-    pub fn inspect(self, row: u64, only_first: bool) {
+    /// Looks closely at a row.
+    pub fn inspect(self, row: u64) {
         if let (Some(table), Some(values)) = (self.table.get_untracked(), self.values_of(row)) {
-            self.tab.inspect(self.report.get_value(), table, &values, only_first);
+            self.tab.inspect(self.report.get_value(), table, &values);
         }
     }
 

@@ -226,6 +226,15 @@ fn members_of(json: &str) -> Option<Vec<(String, String)>> {
     Some(members)
 }
 
+/// How long each device was busy in a stretch of time.
+pub fn device_texts(sums: &Stretch) -> Vec<String> {
+    let length = sums.to_ns.saturating_sub(sums.from_ns);
+    let text = |(name, busy_ns): (&str, u64)| {
+        (words().timeline.device_busy)(name, busy_ns, length.saturating_sub(busy_ns))
+    };
+    sums.devices.iter().map(|device| text((&device.name, device.busy_ns))).collect()
+}
+
 #[component]
 fn StretchSums(tab: Tab, sums: Arc<Stretch>, go: Callback<BoxLink>) -> impl IntoView {
     let words = &words().timeline;
@@ -234,9 +243,8 @@ fn StretchSums(tab: Tab, sums: Arc<Stretch>, go: Callback<BoxLink>) -> impl Into
     let (from, to) = (sums.from_ns, sums.to_ns);
     view! {
         <div class="timeline-box">
-            <h3>{(words.stretch)(length, sums.n)}</h3>
-            {sums.devices.iter().map(|device| {
-                let busy = (words.device_busy)(&device.name, device.busy_ns, length.saturating_sub(device.busy_ns));
+            <h3>{(words.stretch)(length, Some(sums.n))}</h3>
+            {sums.devices.iter().zip(device_texts(&sums)).map(|(device, busy)| {
                 let known: u64 = device.idle.iter().map(|(_, ns)| ns).sum();
                 let rest = length.saturating_sub(device.busy_ns + known);
                 let why = (!device.idle.is_empty()).then(|| (words.idle_by_cause)(&device.idle, rest));

@@ -153,7 +153,11 @@ fn Tools(stage: Stage) -> impl IntoView {
         let has_phases = has_phases.get();
         ColorBy::ALL.into_iter().filter(move |by| has_phases || *by != ColorBy::Phase)
     };
-    let has_hits = move || state.found.with(|found| found.as_ref().is_some_and(|found| found.n > 1));
+    let is_searching = move || state.lit.with(|text| !text.is_empty());
+    let has_hits = move || match is_searching() {
+        true => state.found.with(|found| found.as_ref().is_some_and(|found| found.n > 1)),
+        false => state.times.with(|times| times.len() > 1),
+    };
     let has_problem =
         move || state.found.with(|found| found.as_ref().is_some_and(|found| !found.problem.is_empty()));
     view! {
@@ -181,8 +185,11 @@ fn Tools(stage: Stage) -> impl IntoView {
                     }
                 />
                 <span class="timeline-count" class:timeline-problem=has_problem role="status">{move || {
-                    let is_searching = state.lit.with(|text| !text.is_empty());
-                    state.found.get().filter(|_| is_searching).map(|found| match found.problem.is_empty() {
+                    if !is_searching() {
+                        let n = state.times.with(Vec::len) as u64;
+                        return (n > 0).then(|| (words().times)(state.time_number().map(|at| at as u64 + 1), n));
+                    }
+                    state.found.get().map(|found| match found.problem.is_empty() {
                         true => (words().found)(found.number, found.n, found.left),
                         false => found.problem,
                     })
@@ -291,6 +298,7 @@ fn Body(stage: Stage) -> impl IntoView {
         state.folded.track();
         state.details.track();
         state.stretch.track();
+        state.times.track();
         state.mark.track();
         state.steps.track();
         state.color_by.track();

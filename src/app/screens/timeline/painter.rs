@@ -156,6 +156,8 @@ pub struct Drawing<'a> {
     pub painted: Option<&'a Painted>,
     pub selected: Option<&'a Details>,
     pub stretch: Option<(f64, f64)>,
+    /// Further times, of rows of a table.
+    pub times: &'a [(f64, f64)],
     pub mark: Option<f64>,
     pub steps: &'a [Step],
     pub flags: &'a [Flag],
@@ -200,6 +202,13 @@ impl Drawing<'_> {
         canvas.unclip();
         self.draw_ruler(canvas);
         self.draw_flags(canvas);
+        for (from, to) in self.times.iter().filter(|time| Some(**time) != self.stretch) {
+            let (x, end) = (view.x_of(*from), view.x_of(*to));
+            if end >= 0.0 && x <= view.width {
+                canvas.fill(&colors.soft, [x, 0.0, (end - x).max(1.0), self.height]);
+                canvas.fill(&colors.accent, [x, RULER - 3.0, (end - x).max(2.0), 3.0]);
+            }
+        }
         if let Some(at) = self.mark {
             canvas.fill(&colors.accent, [view.x_of(at).round(), 0.0, 2.0, self.height]);
         }

@@ -418,6 +418,7 @@ impl Stage {
                     painted: painted.as_ref(),
                     selected: details.as_deref(),
                     stretch: state.stretch.get_untracked(),
+                    times: &state.times.get_untracked(),
                     mark: state.mark.get_untracked(),
                     steps: &steps,
                     flags: &flags,
@@ -622,44 +623,55 @@ impl Stage {
     pub fn clear(self) {
         self.clear_selection();
         self.tab.timeline.mark.set(None);
+        self.tab.timeline.times.set(Vec::new());
     }
 
     /// Takes back what is selected, and the panel with it.
     pub fn clear_selection(self) {
-        let state = self.tab.timeline;
-        state.selected.set(None);
-        state.details.set(None);
-        state.stretch.set(None);
-        state.sums.set(None);
+        self.tab.timeline.select_stretch(None);
     }
 
     pub fn show_sums(self) {
         let state = self.tab.timeline;
-        let Some((from, to)) = state.stretch.get_untracked() else {
-            state.sums.set(None);
-            return;
-        };
-        if untrack(|| state.is_of_part()) {
-            return;
+        // The panel has room for one of them.
+        if state.stretch.with_untracked(Option::is_some) && !untrack(|| state.is_of_part()) {
+            state.selected.set(None);
+            state.details.set(None);
         }
-        state.selected.set(None);
-        state.details.set(None);
-        let ask = TimelineAsk::Stretch { from_ns: from.max(0.0) as u64, to_ns: to.max(0.0) as u64 };
-        self.ask(ask, move |answer| {
-            if let TimelineAnswer::Stretch(sums) = answer {
-                state.sums.set(Some(Arc::new(sums)));
-            }
-        });
+        self.tab.show_sums();
     }
 
-    /// Goes to the next hit of the search; `is_new` if the text is another one.
+    /// Goes to the next hit of the search, or to the next marked time without one; `is_new` if the text is another one.
     pub fn find(self, is_back: bool, is_new: bool) {
+        let state = self.tab.timeline;
         self.is_used();
         if is_new {
-            self.tab.timeline.found.set(None);
+            state.found.set(None);
+            state.times.set(Vec::new());
             self.draw_soon();
+        } else if state.lit.with_untracked(String::is_empty) {
+            return self.go_to_time(is_back);
         }
         self.search(is_back, false);
+    }
+
+    /// Selects the next marked time.
+    fn go_to_time(self, is_back: bool) {
+        let state = self.tab.timeline;
+        let n = state.times.with_untracked(Vec::len);
+        if n == 0 {
+            return;
+        }
+        let next = match (untrack(|| state.time_number()), is_back) {
+            (Some(at), false) => (at + 1) % n,
+            (Some(at), true) => (at + n - 1) % n,
+            (None, false) => 0,
+            (None, true) => n - 1,
+        };
+        if let Some((from, to)) = state.times.with_untracked(|times| times.get(next).copied()) {
+            state.select_stretch(Some((from, to)));
+            self.change(|view| view.around(from, to));
+        }
     }
 
     /// Counts the hits of a search that came with the address, or that had not come to its end when the timeline was left.
