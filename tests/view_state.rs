@@ -2,6 +2,7 @@
 //! runs in browsers only; it is pure, so it is tested here.
 
 #[path = "../src/app/view_state/mod.rs"]
+#[expect(clippy::module_inception, reason = "both are named after what they are about")]
 mod view_state;
 
 use proptest::prelude::*;
