@@ -16,6 +16,10 @@ pub fn captures_graphs(trace: &Trace) -> bool {
     if !kinds.has(|kind| kind == Kind::Annotation) || !kinds.has(Kind::is_gpu_work) {
         return false;
     }
+    // Most traces have no such name, and far fewer names than slices.
+    if !trace.strings.all().any(is_capture) {
+        return false;
+    }
     let of_capture = |i: &usize| {
         kinds.get(slices.category[*i]) == Kind::Annotation && is_capture(trace.strings.get(slices.name[*i]))
     };

@@ -95,6 +95,10 @@ fn work_in(named: &NamedTrace<'_, '_>) -> HashMap<StringId, (i64, u64)> {
         let (time, n) = of_launch.entry(work.launch).or_default();
         (*time, *n) = (time.saturating_add(work.dur()), *n + 1);
     }
+    // In order, to go through beside the slices, of which there may be many millions.
+    let mut launches: Vec<(u32, (i64, u64))> = of_launch.into_iter().collect();
+    sort::by_key(&mut launches, |launch| launch.0);
+    let mut launches = launches.into_iter().peekable();
     let place = |slice: u32| tracks.place(slices.track[slice as usize]);
     // Annotations of each thread that may not have ended, in order of start, as slices are. Those that overlap only in part are on
     // tracks of their own, so not all of them are parents of the launch.
@@ -105,7 +109,7 @@ fn work_in(named: &NamedTrace<'_, '_>) -> HashMap<StringId, (i64, u64)> {
         if gpu.kind_of(slice as usize) == Kind::Annotation {
             open.entry(place(slice)).or_default().push(slice);
         }
-        let Some((time, n)) = of_launch.get(&slice) else { continue };
+        let Some((_, (time, n))) = launches.next_if(|(launch, _)| *launch == slice) else { continue };
         names.clear();
         let mut at = slice;
         while let Some(range) = gpu.around(at, |_, kind| kind == Kind::Annotation) {
@@ -124,7 +128,7 @@ fn work_in(named: &NamedTrace<'_, '_>) -> HashMap<StringId, (i64, u64)> {
         names.dedup();
         for name in &names {
             let (of_name, n_of_name) = sums.entry(*name).or_default();
-            (*of_name, *n_of_name) = (of_name.saturating_add(*time), *n_of_name + n);
+            (*of_name, *n_of_name) = (of_name.saturating_add(time), *n_of_name + n);
         }
     }
     sums
