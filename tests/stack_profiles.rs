@@ -704,6 +704,18 @@ fn weights_without_a_unit_are_named_as_such() {
 }
 
 #[test]
+fn exports_say_which_unit_they_lack() {
+    let text = r#"{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"f"}]},"profiles":[
+        {"type":"sampled","name":"t","unit":"kilobytes","startValue":0,"endValue":7,"samples":[[0]],"weights":[7]}]}"#;
+    for id in ["speedscope", "firefox"] {
+        let (_, left_out) = written_as("a.json", text, id, Cut::default()).unwrap();
+        assert_eq!(left_out, ["the unit kilobytes"], "{id}");
+        let (_, left_out) = written_as("a.txt", "main;f 3\n", id, Cut::default()).unwrap_or_default();
+        assert_eq!(left_out, [""; 0], "{id}");
+    }
+}
+
+#[test]
 fn exports_say_which_digits_they_lack() {
     let all = Cut::default();
     let missing = |text: &str| written_as("a.txt", text, "pprof", all).unwrap().1;

@@ -15,7 +15,7 @@ pub mod firefox;
 pub mod pprof;
 pub mod speedscope;
 
-use crate::analysis::stack_functions::Weight;
+use crate::analysis::stack_functions::{NO_UNIT, Weight};
 use crate::analysis::timeline::{process_label, shown, thread_label};
 use crate::base::hash::HashMap;
 use crate::base::json::write::{push_f64, push_string};
@@ -170,9 +170,24 @@ fn other_weights(run: &Run, is_written: impl Fn(usize, &[Weight<'_>]) -> bool) -
     LeftOut(missing)
 }
 
-/// What is missing where each unit, as it is written, has its first weight only.
+/// What is missing where each unit, as it is written, has its first weight only, and units that the format lacks are those of
+/// counts.
 fn other_weights_of_units(run: &Run, written: fn(&str) -> &str) -> LeftOut {
-    other_weights(run, |number, weights| is_first_of_unit(number, weights, written))
+    let is_written = |number: usize, weights: &[Weight<'_>]| is_first_of_unit(number, weights, written);
+    let mut missing = other_weights(run, is_written);
+    for trace in &run.traces {
+        let weights = Weight::all(trace);
+        let lacks = |unit: &&str| {
+            !matches!(*unit, NO_UNIT | "samples" | "count") && written(unit) == written(NO_UNIT)
+        };
+        let units = (0..weights.len())
+            .filter(|number| is_written(*number, &weights))
+            .map(|number| weights[number].unit());
+        let mut names: Vec<String> = units.filter(lacks).map(|unit| format!("the unit {unit}")).collect();
+        names.dedup();
+        missing.0.append(&mut names);
+    }
+    missing
 }
 
 /// Whether a weight may have lost digits as a double: 2^53 and more.
