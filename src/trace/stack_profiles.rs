@@ -156,7 +156,7 @@ impl Amount {
         }
     }
 
-    /// That many nanoseconds in a unit of which one is 10^`exponent` of them.
+    /// `ns` nanoseconds in a unit as long as 10^`exponent` of them.
     pub fn of_nanoseconds(ns: i64, exponent: u8) -> Amount {
         // The digits are those of the unit with that number of places.
         Amount { digits: i128::from(ns), places: exponent }.trimmed()

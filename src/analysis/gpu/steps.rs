@@ -8,7 +8,7 @@ use crate::base::strings::StringId;
 use crate::gpu::phases::PhaseRule;
 use crate::trace::Trace;
 use crate::trace::emit_nvtx;
-use crate::trace::slices::SliceId;
+use crate::trace::slices::{SliceId, UNFINISHED};
 use crate::trace::tracks::{ProcessId, TrackId};
 
 /// One step.
@@ -21,11 +21,18 @@ pub struct Step {
     /// Time range on the CPU, or on the devices that recorded it, in nanoseconds on the trace's clock.
     pub start: i64,
     pub end: i64,
+    /// Its end was not recorded: `end` is where the next one begins, or the end of the trace.
+    is_open: bool,
     pub process: Option<ProcessId>,
     track: TrackId,
 }
 
 impl Step {
+    /// Whether its end was not recorded.
+    pub fn is_open(&self) -> bool {
+        self.is_open
+    }
+
     /// Phase for display; the word of the annotation if no rule matches it.
     pub fn phase<'a>(&self, trace: &'a Trace) -> &'a str {
         let word = match self.what.phase {
@@ -42,9 +49,9 @@ pub struct Steps {
     pub steps: Vec<Step>,
     /// Number of graph capture annotations.
     pub n_captures: usize,
-    /// Whether all steps are of one process. The process of a call is then ignored, as it differs from that of annotations in some
-    /// files.
-    are_of_one_process: bool,
+    /// Whether all steps are of one process that calls no GPU. The process of a call is then ignored: some files have annotations in
+    /// a process of their own.
+    are_beside_calls: bool,
     /// Whether steps of one process overlap: those of several threads that work on their own.
     overlap: bool,
     /// Steps that devices recorded themselves, by device, in order of start: when the device was in them, and the index of each.
@@ -133,19 +140,29 @@ impl Steps {
             }
             if let Some(what) = what {
                 let process = trace.tracks.process_of(slices.track[i], &trace.threads);
-                let (start, end) = (slices.ts[i], slices.ts[i].saturating_add(slices.dur.get(i).max(0)));
-                let track = slices.track[i];
-                steps.push(Step { slice: i as u32, name, what, start, end, process, track });
+                let (start, track) = (slices.ts[i], slices.track[i]);
+                let is_open = slices.dur.get(i) == UNFINISHED;
+                let trace_end = if is_open { trace.extent().map_or(start, |(_, end)| end) } else { start };
+                let end = slices.end(i, trace_end);
+                steps.push(Step { slice: i as u32, name, what, start, end, is_open, process, track });
             }
         }
+        close_open(&mut steps);
         let steps = choose(steps);
         let are_of_one_process = steps.windows(2).all(|pair| pair[0].process == pair[1].process);
+        let makes_calls = |process: Option<ProcessId>| {
+            let is_call = |i: &usize| kinds.get(slices.category[*i]) == Kind::Call;
+            let mut calls = (0..slices.len()).filter(is_call);
+            calls.any(|i| trace.tracks.process_of(slices.track[i], &trace.threads) == process)
+        };
+        let are_beside_calls =
+            are_of_one_process && !steps.first().is_some_and(|step| makes_calls(step.process));
         let overlap = any_overlap(&steps);
         let of_lines = steps.iter().filter(|step| lines.contains(&slices.track[step.slice as usize]));
         let devices = of_lines.filter_map(|step| step.process).filter(|process| is_device(trace, *process));
         let devices: HashSet<ProcessId> = devices.collect();
         let (steps, of_devices) = join(steps, &devices);
-        Steps { steps, n_captures, are_of_one_process, overlap, of_devices }
+        Steps { steps, n_captures, are_beside_calls, overlap, of_devices }
     }
 
     /// Whether `process` is a device that recorded steps of its own.
@@ -153,10 +170,14 @@ impl Steps {
         self.of_devices.contains_key(&process)
     }
 
-    /// Duration of the annotation of a step on the CPU, in nanoseconds; `None` if a device recorded the step.
+    /// Whether a step is an annotation on the CPU: a device may have recorded it.
+    pub fn is_on_cpu(&self, step: &Step) -> bool {
+        !step.process.is_some_and(|process| self.has_device(process))
+    }
+
+    /// Duration of the annotation of a step on the CPU, in nanoseconds; `None` if a device recorded the step, or its end is missing.
     pub fn cpu_ns(&self, step: &Step) -> Option<i64> {
-        let is_of_device = step.process.is_some_and(|process| self.has_device(process));
-        (!is_of_device).then(|| step.end.saturating_sub(step.start))
+        (self.is_on_cpu(step) && !step.is_open).then(|| step.end.saturating_sub(step.start))
     }
 
     pub fn len(&self) -> usize {
@@ -180,7 +201,7 @@ impl Steps {
         let mut found = NO_STEP;
         // Steps of other processes may lie between those of one process.
         for (i, step) in self.steps[..behind].iter().enumerate().rev().take(MAX_PROCESSES) {
-            if !self.are_of_one_process && step.process != process {
+            if !self.are_beside_calls && step.process != process {
                 continue;
             }
             let holds = ts < step.end || step.start == ts;
@@ -246,9 +267,28 @@ fn any_overlap(steps: &[Step]) -> bool {
 /// Maximum steps of other processes to skip.
 const MAX_PROCESSES: usize = 64;
 
+/// Ends steps whose end is missing where the next one begins that says as much, on the same track.
+fn close_open(steps: &mut [Step]) {
+    // By track, and whether the phase is known: the next start, and the first one after that.
+    let mut starts: HashMap<(TrackId, bool), (i64, Option<i64>)> = HashMap::default();
+    for step in steps.iter_mut().rev() {
+        let next = starts.entry((step.track, says(step))).or_insert((i64::MAX, None));
+        if next.0 > step.start {
+            *next = (step.start, Some(next.0));
+        }
+        if step.is_open {
+            step.end = next.1.map_or(step.end, |next| step.end.min(next));
+        }
+    }
+}
+
+/// Whether the phase of a step is known.
+fn says(step: &Step) -> bool {
+    step.what.phase != Phase::Unknown
+}
+
 /// Reduces nested steps to one level.
 fn choose(steps: Vec<Step>) -> Vec<Step> {
-    let says = |step: &Step| step.what.phase != Phase::Unknown;
     // Annotations of a loop around steps of a server carry less information.
     let mut holds_better = vec![false; steps.len()];
     let mut open: Vec<usize> = Vec::new();

@@ -9,6 +9,7 @@ use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::units::Unit;
 use crate::report::{Column, Content, Table};
+use crate::trace::slices::{Class, UNFINISHED};
 use crate::trace::tracks::Place;
 
 /// Annotations of one name, on the CPU or on the GPU.
@@ -16,19 +17,34 @@ struct Ranges {
     kind: Kind,
     name: StringId,
     durations: Durations,
-    /// Total duration and number of kernels and copies launched in them; only for annotations on the CPU.
+    /// How many have no end; they count to the end of the trace.
+    n_unfinished: u64,
+    /// Total duration and number of kernels and copies launched in them; only for annotations on the CPU that begin and end on one
+    /// thread: nobody knows what others are around.
     work: Option<(i64, u64)>,
+}
+
+/// The same while they are collected.
+#[derive(Default)]
+struct Found {
+    durations: Vec<i64>,
+    n_unfinished: u64,
+    is_of_thread: bool,
 }
 
 /// One row per name and place (CPU or GPU). `None` without annotations.
 pub fn table(named: &NamedTrace<'_, '_>) -> Option<Table> {
     let gpu = named.gpu;
     let slices = &gpu.trace.slices;
-    let mut found: HashMap<(Kind, StringId), Vec<i64>> = HashMap::default();
+    let trace_end = gpu.trace.extent().map_or(0, |(_, end)| end);
+    let mut found: HashMap<(Kind, StringId), Found> = HashMap::default();
     for i in 0..slices.len() {
         let kind = gpu.kind_of(i);
-        if matches!(kind, Kind::Annotation | Kind::GpuAnnotation) && slices.dur.get(i) >= 0 {
-            found.entry((kind, slices.name[i])).or_default().push(slices.dur.get(i));
+        if matches!(kind, Kind::Annotation | Kind::GpuAnnotation) {
+            let of_name = found.entry((kind, slices.name[i])).or_default();
+            of_name.durations.push(slices.length(i, trace_end));
+            of_name.n_unfinished += u64::from(slices.dur.get(i) == UNFINISHED);
+            of_name.is_of_thread |= Class::of(slices.kind[i]) == Class::Thread;
         }
     }
     if found.is_empty() {
@@ -38,11 +54,13 @@ pub fn table(named: &NamedTrace<'_, '_>) -> Option<Table> {
     let total = gpu.work.iter().fold(0i64, |sum, work| sum.saturating_add(work.dur()));
     let mut rows: Vec<Ranges> = found
         .into_iter()
-        .map(|((kind, name), durations)| Ranges {
+        .map(|((kind, name), of_name)| Ranges {
             kind,
             name,
-            durations: Durations::new(durations),
-            work: (kind == Kind::Annotation).then(|| work.get(&name).copied().unwrap_or((0, 0))),
+            durations: Durations::new(of_name.durations),
+            n_unfinished: of_name.n_unfinished,
+            work: (kind == Kind::Annotation && of_name.is_of_thread)
+                .then(|| work.get(&name).copied().unwrap_or((0, 0))),
         })
         .collect();
     let text = |id: StringId| gpu.trace.strings.get_opt(id).unwrap_or("");
@@ -54,7 +72,7 @@ pub fn table(named: &NamedTrace<'_, '_>) -> Option<Table> {
         rows.iter().map(|row| get(&row.durations)).collect::<Vec<_>>()
     };
     let place = |row: &Ranges| if row.kind == Kind::Annotation { "CPU" } else { "GPU" };
-    let table = Table::new(
+    let mut table = Table::new(
         named.id("ranges"),
         named.title("User annotations"),
         vec![
@@ -83,6 +101,12 @@ pub fn table(named: &NamedTrace<'_, '_>) -> Option<Table> {
         "Annotations such as record_function. On the GPU, an annotation spans the first to the last kernel or copy launched \
          inside. Consecutive ones may overlap there, so their times don't add up.",
     );
+    if rows.iter().any(|row| row.n_unfinished > 0) {
+        table.columns.push(
+            Column::counts("unfinished", "unfinished", Unit::Count, rows.iter().map(|row| row.n_unfinished))
+                .hint("without an end; they count to the end of the trace"),
+        );
+    }
     Some(with_left_out(table, n_left_out))
 }
 

@@ -33,6 +33,7 @@ pub use path::{Bound, CriticalPath, MAX_EVENTS, Segment};
 
 use super::gpu::spans::Span;
 use super::gpu::stats::{percent, share};
+use super::gpu::steps::Step;
 use super::gpu::{GpuTrace, Lack, NamedTrace};
 use super::gpu_kernels;
 use super::{AnalysisInfo, Context, Group};
@@ -95,10 +96,12 @@ fn wanted_path(gpu: &GpuTrace<'_>, wanted: &str, report: &mut Report) -> Option<
     }
 }
 
-/// Path of the longest step (the first at equal length), or of the whole trace if there are no steps or the step is empty.
+/// Path of the longest step (the first at equal length) whose length is known, or of the whole trace if there are no steps or the
+/// step is empty.
 fn choose(gpu: &GpuTrace<'_>) -> Chosen {
     let mut longest: Option<(i64, usize)> = None;
-    for (i, step) in gpu.steps.steps.iter().enumerate() {
+    let of_known_length = |(_, step): &(usize, &Step)| gpu.steps.len() == 1 || !step.is_open();
+    for (i, step) in gpu.steps.steps.iter().enumerate().filter(of_known_length) {
         let ns = step.end.saturating_sub(step.start);
         if longest.is_none_or(|(longest, _)| ns > longest) {
             longest = Some((ns, i));
@@ -111,7 +114,7 @@ fn choose(gpu: &GpuTrace<'_>) -> Chosen {
             let what = match gpu.steps.len() {
                 1 => format!("the only step ({name})"),
                 // Its kernels may take longer or shorter than others.
-                n if gpu.steps.cpu_ns(step).is_some() => {
+                n if gpu.steps.is_on_cpu(step) => {
                     format!("the longest of {n} steps on the CPU ({name})")
                 }
                 n => format!("the longest of {n} steps ({name})"),
