@@ -302,7 +302,7 @@ fn check_slices(what: &str, trace: &Trace, expected: &Value, found: &Slices) {
             name: slice.get("name").map_or("", |name| name.as_str().unwrap()).to_string(),
             args: slice.get("args").unwrap_or(&Value::Null).to_string(),
             is_instant: is(slice, "instant"),
-            // A begin in a group whose end was cut off has a length of 0.
+            // A call in a group whose end was cut off has a length of 0.
             is_unclosed: is(slice, "unclosed") && slice["dur"] != 0,
         })
         .collect();

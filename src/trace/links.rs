@@ -58,8 +58,7 @@ pub struct LinkTable {
     pub stream: SplitColumn<u8>,
     /// Sparse, sorted by row: see [`Link::bytes`].
     pub bytes: Vec<(u32, i64)>,
-    /// Sparse, sorted by row: kernels and copies without a time, with their names. They have no slice, or one of length 0 if only their
-    /// end is missing.
+    /// Sparse, sorted by row: kernels and copies without a time, with their names. They have no slice.
     pub untimed: Vec<(u64, StringId)>,
 }
 

@@ -294,7 +294,6 @@ impl<'a> GpuTrace<'a> {
         let mut streams: HashMap<StreamKey, u32> = HashMap::default();
         let mut unfinished: Vec<(Unfinished, StreamKey)> = Vec::new();
         let mut devices: HashMap<ProcessId, u32> = HashMap::default();
-        let untimed: HashSet<u32> = trace.links.untimed.iter().map(|(row, _)| *row as u32).collect();
         let mut call_names: HashSet<StringId> = HashSet::default();
         let mut hosts: HashMap<ProcessId, HostId> = HashMap::default();
         let n_of =
@@ -334,7 +333,7 @@ impl<'a> GpuTrace<'a> {
             let number = given.map(i64::from).or(own);
             let of = (process, number, alike);
             let link = row.map_or(NONE, |row| row as u32);
-            if slices.dur.get(i) == UNFINISHED || untimed.contains(&link) {
+            if slices.dur.get(i) == UNFINISHED {
                 unfinished.push((Unfinished { slice: i as u32, link, stream: None, device: None }, of));
                 continue;
             }

@@ -96,10 +96,7 @@ fn n_repeated(gpu: &GpuTrace<'_>) -> u64 {
 /// Adds warnings on untimed kernels, kernels without an end, clock skew, repeated records and ambiguous correlation ids.
 pub fn say_more(gpu: &GpuTrace<'_>, report: &mut Report) {
     let slices = &gpu.trace.slices;
-    let unfinished: HashSet<u64> =
-        gpu.unfinished.iter().map(|unfinished| u64::from(unfinished.link)).collect();
-    let untimed = gpu.trace.links.untimed.iter().filter(|(row, _)| !unfinished.contains(row));
-    let untimed: Vec<StringId> = untimed.map(|(_, name)| *name).collect();
+    let untimed: Vec<StringId> = gpu.trace.links.untimed.iter().map(|(_, name)| *name).collect();
     if !untimed.is_empty() {
         report.warning(format!(
             "{} no timestamps (start and duration 0): {}. Not timed by the driver, so excluded from means, counts and the time range.",

@@ -12,6 +12,7 @@ use super::timeline::{cut, with_left_out};
 use super::{AnalysisInfo, Context, Group};
 use crate::base::sort;
 use crate::base::units::{Unit, counted, format_ratio};
+use crate::report::chart::Over;
 use crate::report::{Chart, Column, Report, Table};
 use picture::Picture;
 use std::cmp::Reverse;
@@ -60,8 +61,10 @@ fn run(context: &Context<'_>) -> Report {
 fn summary(picture: &Picture) -> String {
     let blocks = counted(picture.n_blocks, "block", "blocks");
     let ranges = counted(picture.ranges.len() as u64, "address range", "address ranges");
-    let used = picture.ranges.iter().fold(0u128, |sum, range| sum.saturating_add(range.used));
-    let reserved = picture.ranges.iter().fold(0u128, |sum, range| sum.saturating_add(range.reserved));
+    // Blocks in ranges that nothing reserved are in use, but not of reserved memory.
+    let known = || picture.ranges.iter().filter(|range| range.reserved > 0);
+    let used = known().fold(0u128, |sum, range| sum.saturating_add(range.used));
+    let reserved = known().fold(0u128, |sum, range| sum.saturating_add(range.reserved));
     let device = label(picture.device);
     match share(used, reserved) {
         Some(share) => format!(
@@ -84,6 +87,11 @@ fn ranges(pictures: &[Picture], id: String, title: String) -> Table {
         .collect();
     sort::by_key(&mut rows, |(device, range)| (Reverse(range.bytes), *device, range.low));
     let n_left_out = cut(&mut rows);
+    // Events without times count one each.
+    let [of_time, of_all, of_reserved] = match pictures.iter().all(|picture| picture.over == Over::Number) {
+        true => ["% of events reserved", "of bytes × events", "bytes × events of blocks, of those reserved"],
+        false => ["% of time reserved", "of bytes × time", "bytes × time of blocks, of those reserved"],
+    };
     let table = Table::new(
         id,
         title,
@@ -107,18 +115,18 @@ fn ranges(pictures: &[Picture], id: String, title: String) -> Table {
                 .hint("at any time"),
             Column::float(
                 "reserved",
-                "% of time reserved",
+                of_time,
                 Unit::Ratio,
                 rows.iter().map(|(_, range)| share(range.reserved, range.area)).collect(),
             )
-            .hint("of bytes × time"),
+            .hint(of_all),
             Column::float(
                 "in_use",
                 "% in use",
                 Unit::Ratio,
                 rows.iter().map(|(_, range)| share(range.used, range.reserved)).collect(),
             )
-            .hint("bytes × time of blocks, of those reserved"),
+            .hint(of_reserved),
             Column::integer(
                 "most_at_once",
                 "most at once",

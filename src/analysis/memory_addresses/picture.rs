@@ -11,6 +11,7 @@ use crate::base::hash::HashMap;
 use crate::base::sort;
 use crate::base::units::{Unit, counted, format_bytes, format_integer};
 use crate::report::address_map::{AddressMap, Band, MapBlock, MapCell, Moment};
+use crate::report::chart::Over;
 use crate::trace::memory_snapshot::{Action, Lifetime};
 use crate::trace::samples::StackId;
 use std::cmp::Reverse;
@@ -43,6 +44,8 @@ pub struct RangeSums {
 /// The picture and the numbers of a device.
 pub struct Picture {
     pub device: usize,
+    /// What areas are counted in, beside bytes.
+    pub over: Over,
     pub n_blocks: u64,
     /// In order of addresses.
     pub ranges: Vec<RangeSums>,
@@ -157,13 +160,21 @@ impl Picture {
             moments: moments(snapshot, number, &axis),
         };
         let n_bands = chart.bands.len();
-        Some(Picture { device: number, n_blocks, ranges: sums, blocks, chart: Some(chart), n_bands })
+        Some(Picture {
+            device: number,
+            over: axis.over,
+            n_blocks,
+            ranges: sums,
+            blocks,
+            chart: Some(chart),
+            n_bands,
+        })
     }
 
     /// The chart; empty if it was taken before.
     pub fn chart(&mut self) -> AddressMap {
         self.chart.take().unwrap_or_else(|| AddressMap {
-            over: crate::report::chart::Over::Time,
+            over: Over::Time,
             start: 0,
             end: 1,
             n_columns: 1,

@@ -246,8 +246,10 @@ fn growth(snapshot: &Snapshot<'_>, found: &mut Vec<Finding>) {
         let device = of_device[0].device;
         let mut left: Option<LeftAtEnd> = None;
         for own in of_device.chunk_by(|a, b| step_name(a.name) == step_name(b.name)) {
+            // Memory of a range that is still open may yet be freed in it.
+            let closed = own.iter().filter(|range| range.end.is_some());
             let ends: Vec<(usize, u64)> =
-                own.iter().filter_map(|range| Some((range.last_event?, range.active?.2))).collect();
+                closed.filter_map(|range| Some((range.last_event?, range.active?.2))).collect();
             // The first step allocates what stays, such as the state of the optimizer, so growth counts from its end.
             let n_grown = ends.len().saturating_sub(1);
             if n_grown < MIN_STEPS || !ends.windows(2).all(|pair| pair[0].1 < pair[1].1) {

@@ -185,6 +185,9 @@ fn run(context: &Context<'_>) -> Report {
         if let Some(table) = ranges::table(snapshot, id("ranges"), title("Annotated ranges")) {
             report.table(table);
         }
+        if let Some(note) = ranges::stray_ends(snapshot) {
+            report.info(note);
+        }
         report.table(segments::all(snapshot, id("segments"), title("Segments")));
         report.table(allocations::table(snapshot, id("allocations"), title("Largest allocations")));
         report.table(actions(snapshot, id("actions"), title("Events by action")));

@@ -1,9 +1,10 @@
 //! Ranges that the program named, such as steps of a profiler, with the memory of their device.
 
 use super::{Snapshot, device_column, signed};
+use crate::analysis::findings::quoted;
 use crate::analysis::timeline::{cut, texts, with_left_out};
 use crate::base::sort;
-use crate::base::units::Unit;
+use crate::base::units::{Unit, counted};
 use crate::report::{Column, Content, Table};
 use crate::trace::memory_snapshot::{Action, NO_TIME};
 
@@ -13,7 +14,8 @@ pub struct Range<'a> {
     pub name: &'a str,
     /// Microseconds since the Unix epoch.
     start: i64,
-    end: i64,
+    /// `None` if it was still open when the snapshot was taken, as the step in which memory ran out.
+    pub end: Option<i64>,
     /// Active bytes before the first event in it, the most, and after the last one.
     pub active: Option<(u64, u64, u64)>,
     /// The last event in it, as an index into the events of the device.
@@ -22,32 +24,34 @@ pub struct Range<'a> {
     allocated: u64,
 }
 
-/// Ranges in order of their ends: each end closes the last open start of its name and device.
-pub fn ranges<'a>(snapshot: &Snapshot<'a>) -> Vec<Range<'a>> {
-    let mut open: Vec<(i64, &str, i64)> = Vec::new();
+/// Ranges without their memory, and the names of ends without a start: each end closes the last open start of its name and device.
+fn pairs<'a>(snapshot: &Snapshot<'a>) -> (Vec<Range<'a>>, Vec<&'a str>) {
+    let mut open: Vec<(i64, &'a str, i64)> = Vec::new();
     let mut ranges = Vec::new();
+    let mut stray = Vec::new();
+    let mut add = |(device, name, start): (i64, &'a str, i64), end: Option<i64>| {
+        if let Ok(device) = usize::try_from(device) {
+            ranges.push(Range { device, name, start, end, active: None, last_event: None, allocated: 0 });
+        }
+    };
     for it in snapshot.snapshot.annotations.iter().filter(|it| it.time_us != NO_TIME) {
         let name = snapshot.trace.strings.get_opt(it.name).unwrap_or_default();
         if it.is_start {
             open.push((it.device, name, it.time_us));
             continue;
         }
-        let Some(at) = open.iter().rposition(|(device, own, _)| (*device, *own) == (it.device, name)) else {
-            continue;
-        };
-        let (device, name, start) = open.remove(at);
-        if let Ok(device) = usize::try_from(device) {
-            ranges.push(Range {
-                device,
-                name,
-                start,
-                end: it.time_us,
-                active: None,
-                last_event: None,
-                allocated: 0,
-            });
+        match open.iter().rposition(|(device, own, _)| (*device, *own) == (it.device, name)) {
+            Some(at) => add(open.remove(at), Some(it.time_us)),
+            None => stray.push(name),
         }
     }
+    open.into_iter().for_each(|start| add(start, None));
+    (ranges, stray)
+}
+
+/// Ranges by device, in order of their starts.
+pub fn ranges<'a>(snapshot: &Snapshot<'a>) -> Vec<Range<'a>> {
+    let (mut ranges, _) = pairs(snapshot);
     // One pass over the events of a device, with the ranges by their start.
     sort::by_key(&mut ranges, |range| (range.device, range.start));
     for of_device in ranges.chunk_by_mut(|a, b| a.device == b.device) {
@@ -70,7 +74,7 @@ fn add_usage(snapshot: &Snapshot<'_>, ranges: &mut [Range<'_>]) {
                 inside.push(next);
                 next += 1;
             }
-            inside.retain(|at| ranges[*at].end >= time);
+            inside.retain(|at| ranges[*at].end.is_none_or(|end| end >= time));
             let is_alloc = events.action[row] == Action::Alloc;
             for at in &inside {
                 let range = &mut ranges[*at];
@@ -84,6 +88,18 @@ fn add_usage(snapshot: &Snapshot<'_>, ranges: &mut [Range<'_>]) {
         }
         before = usage.active;
     });
+}
+
+/// That ends have no start, so their ranges are missing; `None` if all have one.
+pub fn stray_ends(snapshot: &Snapshot<'_>) -> Option<String> {
+    let (_, stray) = pairs(snapshot);
+    let first = stray.first()?;
+    Some(format!(
+        "{} no start in this file, so {} missing: first {}.",
+        counted(stray.len() as u64, "end of an annotated range has", "ends of annotated ranges have"),
+        if stray.len() == 1 { "the range is" } else { "their ranges are" },
+        quoted(first),
+    ))
 }
 
 /// The ranges; `None` without any.
@@ -114,9 +130,10 @@ pub fn table(snapshot: &Snapshot<'_>, id: String, title: String) -> Option<Table
                 "duration",
                 Unit::Ns,
                 rows.iter()
-                    .map(|range| Some(range.end.saturating_sub(range.start).saturating_mul(1000)))
+                    .map(|range| Some(range.end?.saturating_sub(range.start).saturating_mul(1000)))
                     .collect(),
-            ),
+            )
+            .hint("unknown without an end: still open when the snapshot was taken"),
             bytes("peak", "peak", &active(|(_, most, _)| most)).hint("most active bytes in it").with_bar(),
             bytes("active_before", "active before", &active(|(before, ..)| before)),
             bytes("active_after", "active after", &active(|(.., after)| after)),

@@ -1,10 +1,10 @@
 //! Memory over time: reserved, allocated and active bytes of each device.
 
 use super::{Snapshot, label};
-use crate::analysis::timeline::over_time;
+use crate::analysis::timeline::{integers, texts};
 use crate::base::units::{Unit, format_ns};
 use crate::report::chart::{Line, Lines, Over, Period, Plot, Tone};
-use crate::report::{Chart, Table};
+use crate::report::{Chart, Column, Content, Table};
 use crate::trace::memory_snapshot::Usage;
 
 /// Points of a line at most, roughly.
@@ -123,21 +123,34 @@ fn with_moment(mut lines: Lines, moment: Option<i64>) -> Lines {
     lines
 }
 
-/// The numbers of the charts.
+/// The numbers of the charts: by time, and by event where events have no times.
 pub fn table(snapshot: &Snapshot<'_>, id: String, title: String) -> Table {
-    let mut all = Lines::new(Vec::new(), Unit::Bytes, Over::Time);
-    for (number, device) in snapshot.devices() {
-        if device.events.is_empty() {
-            continue;
+    let mut rows: Vec<(String, Over, (i64, f64))> = Vec::new();
+    for (number, _) in snapshot.devices().filter(|(_, device)| !device.events.is_empty()) {
+        let Lines { lines, over, .. } = lines(snapshot, number);
+        for line in lines {
+            let name = format!("{}, {}", label(number), line.name);
+            rows.extend(line.points.into_iter().map(|point| (name.clone(), over, point)));
         }
-        all.lines.extend(
-            lines(snapshot, number)
-                .lines
-                .into_iter()
-                .map(|line| Line { name: format!("{}, {}", label(number), line.name), ..line }),
+    }
+    let is_by_event = |over: Over| over == Over::Number;
+    let mut columns =
+        vec![Column::key("memory", "memory", Content::Plain, texts(rows.iter().map(|row| Some(&row.0))))];
+    if rows.is_empty() || rows.iter().any(|row| !is_by_event(row.1)) {
+        let starts = rows.iter().map(|(_, over, (at, _))| (!is_by_event(*over)).then_some(*at));
+        columns.push(Column::integer("start", "start", Unit::NsOffset, starts.collect()).as_key());
+    }
+    if rows.iter().any(|row| is_by_event(row.1)) {
+        // See [`Axis::at`].
+        let events = rows.iter().map(|(_, over, (at, _))| is_by_event(*over).then_some(at.saturating_sub(2)));
+        columns.push(
+            Column::integer("event", "event", Unit::Id, events.collect())
+                .as_key()
+                .hint("index in the file, counted from zero; negative before the first event"),
         );
     }
-    over_time(id, title, &all, [("memory", "memory"), ("bytes", "bytes")])
+    columns.push(integers("bytes", "bytes", Unit::Bytes, rows.iter().map(|row| row.2.1 as i64)).with_bar());
+    Table::new(id, title, columns)
         .caption("Up to some hundred points a line, each the maximum of its events.")
         .if_empty("No events.")
 }

@@ -153,7 +153,8 @@ impl Rows {
     fn count_of(&mut self, kind: &'static str, more: u64) {
         match self.kinds.iter_mut().find(|(own, _)| *own == kind) {
             Some((_, n)) => *n += more,
-            None => self.kinds.push((kind, more)),
+            None if more > 0 => self.kinds.push((kind, more)),
+            None => {}
         }
     }
 

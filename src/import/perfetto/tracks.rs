@@ -483,7 +483,16 @@ impl Tracks {
             }
         }
         for ((machine, tid), KernelThread { id, name, process }) in all {
-            let Some(own) = id else { continue };
+            let Some(own) = id else {
+                // Without task switches: a process tree names it.
+                let process = process.and_then(|pid| self.by_pid.get(&(machine, pid)).copied());
+                let process = process.or_else(|| described.get(&(machine, tid)).copied().flatten());
+                let row = process.and_then(|process| self.by_tid.get(&(process, tid)).copied());
+                if let Some(thread) = row.and_then(|row| self.threads.get_mut(row as usize)) {
+                    thread.name = given(thread.name).or(name).unwrap_or(thread.name);
+                }
+                continue;
+            };
             let of_tree = process.map(|pid| self.process(machine, pid, None));
             let process = of_tree.or_else(|| described.get(&(machine, tid)).copied().flatten());
             let mut named = own;

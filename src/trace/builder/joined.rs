@@ -165,16 +165,15 @@ pub(super) fn join(builder: &mut TraceBuilder, events: &mut EventTable) -> Ends 
     unended.sort_unstable();
     for begin in unended {
         let row = events.rows.get(begin);
+        let category = builder.trace.strings.get_opt(events.places.get(begin).category);
+        if category.is_some_and(|text| WORK_CATEGORIES.contains(&text)) {
+            // Reports on GPUs, also on what is exported, leave out what has no end; a length of 0 would be a number.
+            events.rows.replace(begin, EventRow { phase: Phase::Complete, dur: UNFINISHED, ..row });
+            continue;
+        }
         note(builder, events, begin, &UNFINISHED_SLICE);
         let flags = row.flags | flag::NO_DURATION;
         events.rows.replace(begin, EventRow { phase: Phase::Complete, dur: 0, flags, ..row });
-        let place = events.places.get(begin);
-        let trace = &mut builder.trace;
-        let is_work =
-            trace.strings.get_opt(place.category).is_some_and(|text| WORK_CATEGORIES.contains(&text));
-        if is_work && let Some(link) = trace.links.find(place.offset, 0) {
-            trace.links.untimed.push((link as u64, row.name));
-        }
     }
     join_rest(builder, events, &in_chain, &mut ends);
     events.end_args.sort_unstable_by_key(|row| row.0);
