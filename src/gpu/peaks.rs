@@ -88,7 +88,7 @@ impl Peaks {
         let gpu = gpu.to_ascii_lowercase();
         let words: Vec<&str> = split(&gpu).collect();
         let custom = self.custom.iter().filter(|line| fits(&line.pattern, &words));
-        let builtin = self.builtin.iter().filter(|line| fits(&line.pattern, &words));
+        let builtin = self.builtin.iter().filter(|line| is_of(&line.pattern, &words));
         // A builtin line has all columns, so that the first one is the last that matters.
         let mut lines =
             custom.map(|line| (line, true)).chain(builtin.take(1).map(|line| (line, false))).peekable();
@@ -125,6 +125,19 @@ fn fits(pattern: &str, words: &[&str]) -> bool {
         Some(start) => words.iter().any(|word| word.starts_with(start)),
         None => words.contains(&wanted),
     })
+}
+
+/// Words that make another product of a GPU, with other peaks: `NVIDIA GeForce RTX 4090 Laptop GPU` and `RTX 4090 D` are slower than
+/// `RTX 4090`, and a MIG instance (`NVIDIA H100 80GB HBM3 MIG 1g.10gb`) is a part of a GPU. `max` is that of Max-Q, `fhhl` a V100 of
+/// half the height.
+const OTHER_PRODUCTS: [&str; 9] = ["d", "ti", "super", "laptop", "mobile", "max", "mig", "fhhl", "embedded"];
+
+/// Whether data sheet peaks of the pattern are those of the GPU with these words in its name.
+fn is_of(pattern: &str, words: &[&str]) -> bool {
+    let is_other = |word: &&str| {
+        OTHER_PRODUCTS.contains(word) && !split(pattern).any(|of| of.eq_ignore_ascii_case(word))
+    };
+    fits(pattern, words) && !words.iter().any(is_other)
 }
 
 /// Content of a column.
@@ -348,6 +361,29 @@ mod tests {
         assert_eq!(foo.tflops(spec(Precision::Bf16)), None);
         let h100 = peaks.of("NVIDIA H100 80GB HBM3").unwrap();
         assert_eq!((h100.memory_gb_s, h100.is_custom, h100.is_builtin), (Some(3350.0), false, true));
+    }
+
+    /// A part of a GPU and a GPU of a laptop are slower than the GPU whose data sheet is known.
+    #[test]
+    fn other_products_are_unknown() {
+        let peaks = Peaks::builtin();
+        let others = [
+            "NVIDIA GeForce RTX 4090 Laptop GPU",
+            "NVIDIA GeForce RTX 4090 D",
+            "NVIDIA GeForce RTX 5090 Laptop GPU",
+            "NVIDIA GeForce RTX 3090 Ti",
+            "NVIDIA GeForce RTX 2080 Ti with Max-Q Design",
+            "NVIDIA H100 80GB HBM3 MIG 1g.10gb",
+            "NVIDIA A100-SXM4-40GB MIG 3g.20gb",
+            "Tesla V100-FHHL-16GB",
+        ];
+        for name in others {
+            assert_eq!(peaks.of(name), None, "{name}");
+        }
+        // Custom lines match as they are written.
+        let peaks = Peaks::with("gpu\tmem_gb_s\nRTX 4090\t1\n").unwrap();
+        let laptop = peaks.of("NVIDIA GeForce RTX 4090 Laptop GPU").unwrap();
+        assert_eq!((laptop.memory_gb_s, laptop.is_builtin), (Some(1.0), false));
     }
 
     #[test]
