@@ -386,9 +386,9 @@ fn custom_peaks_replace_those_of_the_data_sheet() {
         "{all}"
     );
     assert!(all.contains("0.268435456") && all.contains("0.6"), "{all}");
-    // 268,435,456 FLOPs at the data sheet's 312 TFLOP/s.
+    // At the data sheet's 312 TFLOP/s, the product is bound by its 1,835,008 bytes: 1.835 of 10 µs.
     let bandwidth = told(&format!("gpu\tmem_gb_s\n{name}\t1000\n"));
-    assert!(bandwidth.contains("0.0860370") && bandwidth.contains("0.6"), "{bandwidth}");
+    assert!(bandwidth.contains("0.1835008") && bandwidth.contains("0.6"), "{bandwidth}");
     let other = told("gpu\tmem_gb_s\nH100\t1000\n");
     assert!(
         other.contains("The roofline uses data sheet peaks of NVIDIA A100-SXM4-80GB, without sparsity."),
