@@ -365,6 +365,37 @@ fn what_is_wrong_with_an_option_is_said_with_its_file() {
     assert!(told.contains("the phase 'a' ends before it starts."), "{told}");
 }
 
+/// Peaks for the name of the GPU as reports show it, in a file that an editor on Windows saved. 12 MB in 20 µs at 1,000 GB/s are 60%, a product
+/// of 1,024 × 512 × 256 numbers in 10 µs at 100 TFLOP/s is 26.8%.
+#[test]
+fn custom_peaks_replace_those_of_the_data_sheet() {
+    let dir = fresh("peaks");
+    let laptop = own_dir("situations").join("gpu-of-a-laptop.json");
+    let trace = std::fs::read_to_string(laptop).unwrap();
+    std::fs::write(dir.join("trace.json"), trace.replace("GeForce RTX 4090 Laptop GPU", "A100-SXM4-80GB"))
+        .unwrap();
+    let told = |table: &str| {
+        std::fs::write(dir.join("peaks.tsv"), table).unwrap();
+        let ops = ["report", "trace.json", "--report", "gpu-ops", "--format", "json", "--peaks", "peaks.tsv"];
+        text(&dir, &ops)
+    };
+    let name = "NVIDIA A100-SXM4-80GB";
+    let all = told(&format!("\u{feff}gpu\tmem_gb_s\tmatrix_bf16\n{name}\t1000\t100\n"));
+    assert!(
+        all.contains("The roofline uses the custom peaks of NVIDIA A100-SXM4-80GB, and data sheet peaks,"),
+        "{all}"
+    );
+    assert!(all.contains("0.268435456") && all.contains("0.6"), "{all}");
+    // At the data sheet's 312 TFLOP/s, the product is bound by its 1,835,008 bytes: 1.835 of 10 µs.
+    let bandwidth = told(&format!("gpu\tmem_gb_s\n{name}\t1000\n"));
+    assert!(bandwidth.contains("0.1835008") && bandwidth.contains("0.6"), "{bandwidth}");
+    let other = told("gpu\tmem_gb_s\nH100\t1000\n");
+    assert!(
+        other.contains("The roofline uses data sheet peaks of NVIDIA A100-SXM4-80GB, without sparsity."),
+        "{other}"
+    );
+}
+
 #[test]
 fn a_run_without_its_trace_is_read_from_what_was_captured() {
     let dir = fresh("raw");

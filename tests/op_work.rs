@@ -304,7 +304,7 @@ fn check_roofline(row: &Row, work: &Work, peak: &Peak) {
 #[test]
 fn operators_cost_what_tracelens_says() {
     let peaks = Peaks::with(ARCH).unwrap();
-    let peak = peaks.of("reference").unwrap();
+    let peak = &peaks.of("reference").unwrap();
     let mut met = vec![false; EXCEPTIONS.len()];
     let mut tally: BTreeMap<String, [usize; 4]> = BTreeMap::new();
     for row in rows() {
@@ -459,7 +459,7 @@ fn shapes_of_any_size_do_no_harm() {
     let sums = format!("(sq{huge}sk{huge}sqsq{huge}sqsk{huge})");
     let step = StepTokens::parse(&format!("execute_1_context_1{sums}_generation_1{sums}")).unwrap();
     let peaks = Peaks::with(ARCH).unwrap();
-    let peak = peaks.of("reference").unwrap();
+    let peak = &peaks.of("reference").unwrap();
     let rows = rows();
     let mut random = Random(0x2545_f491_4f6c_dd1d);
     for _ in 0..60_000 {

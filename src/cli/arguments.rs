@@ -378,12 +378,11 @@ impl ReportTables {
     }
 }
 
-/// Text of a file; empty if there is none.
+/// Text of a file, without the byte order mark that editors on Windows write; empty if there is none.
 fn text_of(path: &Option<PathBuf>) -> Result<String, String> {
-    match path {
-        Some(path) => std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display())),
-        None => Ok(String::new()),
-    }
+    let Some(path) = path else { return Ok(String::new()) };
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(text.strip_prefix('\u{feff}').map(str::to_string).unwrap_or(text))
 }
 
 impl InputArgs {

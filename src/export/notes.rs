@@ -161,6 +161,8 @@ fn why_unreadable(why: &Unreadable, members: &str) -> String {
 /// reported with its position as a sentence fragment.
 pub fn of_file(bytes: &[u8]) -> Result<Notes, String> {
     let why = |why: Unreadable| why_unreadable(&why, "'title' and 'notes'");
+    // Editors on Windows write a byte order mark.
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let document: Document<'_> = typed::read(bytes).map_err(why)?;
     // JSON reports have a member with the notes.
     if document.notes.is_object() && !document.reports.is_missing() {
@@ -249,6 +251,12 @@ pub(super) fn words_of<'a>(reports: &'a [Report]) -> impl Fn(&Anchor) -> String 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_byte_order_mark_is_skipped() {
+        let notes = of_file("\u{feff}{\"title\": \"x\"}".as_bytes()).unwrap();
+        assert_eq!(notes.title, "x");
+    }
 
     #[test]
     fn what_is_written_is_read() {

@@ -7,6 +7,7 @@ use crate::base::hash::{HashMap, HashSet};
 use crate::base::strings::StringId;
 use crate::gpu::phases::PhaseRule;
 use crate::trace::Trace;
+use crate::trace::builder::find_member;
 use crate::trace::emit_nvtx;
 use crate::trace::slices::{SliceId, UNFINISHED};
 use crate::trace::tracks::{ProcessId, TrackId};
@@ -85,18 +86,26 @@ fn step_of(kind: Kind, name: &str, phases: &[PhaseRule]) -> Option<Annotation> {
     may_be.then(|| Annotation::parse(text, phases)).flatten()
 }
 
-/// Names of ranges that mark steps, and of annotations around such: they say when something was done, but not what.
+/// Names of ranges that mark steps, and of annotations around such: they say when something was done, but not what. Those of
+/// StepTraceAnnotation (JAX) have any name, and the number of their step in an argument.
 pub fn wrappers(trace: &Trace, kinds: &Kinds, phases: &[PhaseRule]) -> HashSet<StringId> {
     let slices = &trace.slices;
     let mut known: HashMap<StringId, bool> = HashMap::default();
     let mut wrappers = HashSet::default();
+    let may_have_numbers = !lines_of_steps(trace).is_empty();
+    let has_number = |slice: usize| {
+        let raw = trace.args.get(slices.args_of(slice));
+        raw.is_some_and(|raw| find_member(&raw, "step_num").is_some())
+    };
     for i in 0..slices.len() {
         let (kind, name) = (kinds.get(slices.category[i]), slices.name[i]);
         if !matches!(kind, Kind::Annotation | Kind::Op) {
             continue;
         }
-        let marks_step =
-            || trace.strings.get_opt(name).is_some_and(|text| step_of(kind, text, phases).is_some());
+        let marks_step = || {
+            trace.strings.get_opt(name).is_some_and(|text| step_of(kind, text, phases).is_some())
+                || may_have_numbers && kind == Kind::Annotation && has_number(i)
+        };
         if !*known.entry(name).or_insert_with(marks_step) {
             continue;
         }

@@ -1,11 +1,11 @@
-//! Bandwidth of copies and fills as recorded by the profiler, and bandwidth by size.
+//! Bandwidth of copies and fills as recorded by the profiler, or else computed when the file was parsed, and bandwidth by size.
 //!
 //! The first is HTA's memory bandwidth summary: at each start and end, the bandwidths of all running copies are added up, and the
 //! nonzero sums are described. Copies of zero duration count as 1 µs, as in HTA. A copy that starts when another ends does not
 //! overlap with it; in HTA that depends on sort order.
 
 use crate::analysis::gpu::stats::Durations;
-use crate::analysis::gpu::{GpuTrace, Kind, NamedTrace, Work};
+use crate::analysis::gpu::{GpuTrace, Kind, NamedTrace, Tool, Work};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
 use crate::base::sort;
@@ -39,7 +39,7 @@ pub fn tables(named: &NamedTrace<'_, '_>) -> Vec<Table> {
     [summary(named), sizes(named)].into_iter().flatten().collect()
 }
 
-/// Recorded bandwidth of a copy, in GB/s.
+/// Bandwidth of a copy in its arguments, in GB/s.
 fn claimed(gpu: &GpuTrace<'_>, work: &Work) -> Option<f64> {
     let slice = work.slice as usize;
     let number = if gpu.is_marked(slice) {
@@ -151,10 +151,15 @@ fn summary(named: &NamedTrace<'_, '_>) -> Option<Table> {
             column("max", "max", &|row| row.quantile(1.0)),
         ],
     );
-    let table = table.caption(
+    let source = match Tool::of(gpu.trace) {
+        // Their files have sizes only.
+        Tool::Nsight | Tool::Rocprof | Tool::Rpd | Tool::Xprof => "size ÷ duration",
+        Tool::PyTorch | Tool::Other => "the bandwidth that the profiler recorded",
+    };
+    let table = table.caption(format!(
         "Statistics of the total bandwidth of running copies, sampled at each start and end (HTA's memory bandwidth summary). Uses \
-         the bandwidth that the profiler recorded for each copy.",
-    );
+         {source} of each copy."
+    ));
     Some(with_left_out(table, n_left_out))
 }
 

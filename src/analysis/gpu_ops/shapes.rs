@@ -78,6 +78,7 @@ pub fn blocks(
     read(gpu, &mut groups);
     let n_left_out = cut(&mut groups);
     let peak = gpu_name(gpu).and_then(|name| peaks.of(&name));
+    let peak = peak.as_ref();
     let categories = Categories::builtin();
     let text = |id: StringId| gpu.group_text(id);
     let rates: Vec<Rates> = groups.iter().map(|group| Rates::new(group, peak)).collect();
@@ -205,9 +206,14 @@ const ATTENTION_WITHOUT_WORK: &str = " Attention without FLOP/s reads a paged KV
 fn caption(gpu: &GpuTrace<'_>, peak: Option<&Peak>) -> String {
     let start = "FLOPs and bytes are computed from shapes with TraceLens' models.";
     match (gpu_name(gpu), peak) {
-        (Some(name), Some(_)) => {
-            format!("{start} The roofline uses data sheet peaks of {name}, without sparsity.")
-        }
+        (Some(name), Some(peak)) => match (peak.is_custom, peak.is_builtin) {
+            (false, _) => format!("{start} The roofline uses data sheet peaks of {name}, without sparsity."),
+            (true, false) => format!("{start} The roofline uses the custom peaks of {name}."),
+            (true, true) => format!(
+                "{start} The roofline uses the custom peaks of {name}, and data sheet peaks, without sparsity, for columns \
+                 that the custom table leaves out."
+            ),
+        },
         (Some(name), None) => format!(
             "{start} No roofline: the peaks of {name} are unknown. Set peak FLOP/s and bandwidth to get \
                                        one."

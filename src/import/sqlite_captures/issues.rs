@@ -25,7 +25,8 @@ issue_kinds! {
     NO_PROCESS = "capture-no-process", Note,
         "kernel or copy without the process that launched it (globalPid), so it is not linked to its launch",
         "export again with a current version of nsys";
-    NO_DEVICE = "capture-no-device", Note, "kernel or copy without the number of its GPU (deviceId); shown on an unknown GPU", "";
+    NO_DEVICE = "capture-no-device", Note, "kernel or copy without the number of its GPU; shown on an unknown GPU", "";
+    NO_AGENT = "capture-no-agent", Note, "kernel or copy whose agent is not in the capture; shown on an unknown GPU", "";
     WHOLE_GRAPH = "capture-whole-graph", Note,
         "CUDA graph recorded as a whole; the kernels in it were not recorded",
         "record with `nsys profile --cuda-graph-trace=node`";

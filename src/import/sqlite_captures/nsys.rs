@@ -143,6 +143,9 @@ const SYNCS: &[(i64, &str)] =
 /// Options of the recording that are shown. All others may name people, machines and folders.
 const OPTIONS: &[&str] = &["CUDA_GRAPH_TRACE_OPTIONS:MODE", "CUDA_TRACE_SCOPE"];
 
+/// The stream of a wait for a whole context: `CUPTI_SYNCHRONIZATION_INVALID_VALUE`.
+const NO_STREAM: i64 = u32::MAX as i64;
+
 /// Column with the start of the session in nanoseconds since the Unix epoch, and the name of that fact.
 const SESSION_START: &str = "utcEpochNs";
 
@@ -508,9 +511,9 @@ impl Nsys {
         out: &mut TraceBuilder,
     ) -> ThreadId {
         let columns = &self.tables[table].columns;
-        let (device, stream) = (row.int(columns.device), row.int(columns.stream));
-        let is_unknown = device.is_none() && columns.device.is_some();
-        if is_unknown {
+        let device = row.int(columns.device);
+        let stream = row.int(columns.stream).filter(|stream| *stream != NO_STREAM);
+        if device.is_none() {
             out.trace.ledger.file(&NO_DEVICE, place.position(), b"");
         }
         let context = row.int(columns.context);
@@ -525,7 +528,7 @@ impl Nsys {
             // Another process may have the same id.
             None => out.trace.ledger.file(&NO_PROCESS, place.position(), b""),
         }
-        let gpu = self.gpu(global, device.or((!is_unknown).then_some(0)), out);
+        let gpu = self.gpu(global, device, out);
         let scope = global.unwrap_or(0) ^ context.unwrap_or(0);
         self.gpus.stream(gpu, scope, stream.unwrap_or(-1), kind, out)
     }

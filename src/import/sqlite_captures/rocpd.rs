@@ -7,7 +7,7 @@
 //!
 //! `grid_size` counts work items: thread blocks are `grid_size / workgroup_size`. Times are nanoseconds on one clock.
 
-use super::issues::{COMPRESSED, NO_TIME};
+use super::issues::{COMPRESSED, NO_AGENT, NO_TIME};
 use super::names::{IdMap, Names, missing};
 use super::rows::{Col, Gpus, NewEvent, Row, Rows, Scopes, base_name};
 use super::tables::Tables;
@@ -511,11 +511,12 @@ impl Capture for Rocpd {
         let ends = [at.agent, row.int(columns.target), row.int(columns.source)].into_iter().flatten();
         let agents = ends.filter_map(|id| one.agents.get(&id));
         let agent = agents.clone().find(|agent| agent.is_gpu).or_else(|| agents.clone().next());
-        let number = agent.map_or(0, |agent| agent.number);
+        let number = agent.map(|agent| agent.number);
         let absolute = agent.map(|agent| agent.absolute);
+        let pid = at.pid.map(|id| one.processes.get(&id).map_or(id, |(pid, _)| *pid));
         let node = at.node.and_then(|node| one.nodes.get(&node).copied()).unwrap_or(0);
         let args = &mut self.rows.args;
-        args.int("device", Some(number));
+        args.int("device", number);
         args.int("agent", absolute);
         args.int("stream", at.stream.or(at.queue));
         args.int("queue", at.queue);
@@ -548,7 +549,13 @@ impl Capture for Rocpd {
                 (name, "gpu_memcpy")
             }
         };
-        let gpu = self.gpus.process(node, number, out);
+        let gpu = match number {
+            Some(number) => self.gpus.process(node, number, out),
+            None => {
+                out.trace.ledger.file(&NO_AGENT, place.position(), b"");
+                self.gpus.unknown(pid, None, out)
+            }
+        };
         let scope = (capture as i64) << 32 ^ at.pid.unwrap_or(0);
         let thread = self.gpus.stream(gpu, scope, at.stream.or(at.queue).unwrap_or(-1), "", out);
         self.rows.slice(rows_kind, &NewEvent { thread, name, category, start, end }, place, out);

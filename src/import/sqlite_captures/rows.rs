@@ -299,7 +299,7 @@ impl Gpus {
     }
 
     /// The thread of a stream of a GPU; streams of one number in several scopes (processes, contexts) are different ones. `kind` is
-    /// what to add to its name.
+    /// what to add to its name. A `number` of -1 is none.
     pub fn stream(
         &mut self,
         gpu: ProcessId,
@@ -322,10 +322,12 @@ impl Gpus {
         let scopes = self.scopes.entry((gpu, number)).or_default();
         let next = scopes.len();
         let at = *scopes.entry(scope).or_insert(next);
-        let text = match at + 1 {
-            1 => format!("stream {number}{kind}"),
-            n => format!("stream {number}{kind} #{n}"),
+        let text = match (number, kind) {
+            // A stream whose number is unknown has kernels, too.
+            (-1, kind) if !kind.is_empty() => format!("{} without a stream", kind.trim_start()),
+            _ => format!("stream {number}{kind}"),
         };
+        let text = if at == 0 { text } else { format!("{text} #{}", at + 1) };
         let name = out.trace.strings.intern(&text);
         let is_plain = kind.is_empty() && at == 0;
         let thread =

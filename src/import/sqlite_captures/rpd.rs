@@ -4,7 +4,7 @@
 //! The description of an operation is the name of its kernel, its type `KernelExecution`, `CopyDeviceToHost` and others. Times are
 //! nanoseconds. User ranges are calls named `UserMarker` whose arguments are the text.
 
-use super::issues::NO_TIME;
+use super::issues::{NO_DEVICE, NO_TIME};
 use super::names::{IdMap, Names};
 use super::rocpd::copy_name;
 use super::rows::{Col, Gpus, NewEvent, Row, Rows};
@@ -153,7 +153,13 @@ impl Rpd {
         if category == "gpu_memcpy" {
             args.bytes(call.and_then(|call| self.sizes.get(&call)).copied(), start, end);
         }
-        let gpu = self.gpus.process(0, gpu.unwrap_or(0), out);
+        let gpu = match gpu {
+            Some(number) => self.gpus.process(0, number, out),
+            None => {
+                out.trace.ledger.file(&NO_DEVICE, place.position(), b"");
+                self.gpus.unknown(None, None, out)
+            }
+        };
         let thread = self.gpus.stream(gpu, 0, queue.unwrap_or(-1), "", out);
         self.rows.slice(OPS, &NewEvent { thread, name, category, start, end }, place, out);
     }
