@@ -119,7 +119,7 @@ fn work_in(named: &NamedTrace<'_, '_>) -> HashMap<StringId, (i64, u64)> {
         let (time, n) = of_launch.entry(work.launch).or_default();
         (*time, *n) = (time.saturating_add(work.dur()), *n + 1);
     }
-    // In order, to go through beside the slices, of which there may be many millions.
+    // In order, to go through beside the slices: there may be many millions.
     let mut launches: Vec<(u32, (i64, u64))> = of_launch.into_iter().collect();
     sort::by_key(&mut launches, |launch| launch.0);
     let mut launches = launches.into_iter().peekable();
