@@ -178,7 +178,7 @@ fn other_weights_of_units(run: &Run, written: fn(&str) -> &str) -> LeftOut {
     for trace in &run.traces {
         let weights = Weight::all(trace);
         let lacks = |unit: &&str| {
-            !matches!(*unit, NO_UNIT | "samples" | "count") && written(unit) == written(NO_UNIT)
+            !matches!(*unit, NO_UNIT | "samples" | "count" | "events") && written(unit) == written(NO_UNIT)
         };
         let units = (0..weights.len())
             .filter(|number| is_written(*number, &weights))
