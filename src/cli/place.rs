@@ -216,10 +216,10 @@ pub fn places(paths: &[PathBuf], is_quiet: bool) -> Vec<Place> {
 /// Names of the folders directly in `path` with files that may be traces, where nothing in `read` lies; of many, the first ones.
 fn unread_below(path: &Path, read: &[PathBuf], formats: &[engine::protocol::FormatView]) -> Vec<String> {
     let is_read = |folder: &Path| read.iter().any(|path| path.starts_with(folder));
-    let mut folders: Vec<PathBuf> = folders_in(path)
-        .into_iter()
-        .filter(|folder| !is_read(folder) && has_traces(folder, formats, MAX_DEPTH))
-        .collect();
+    let is_unread = |folder: &PathBuf| {
+        !is_read(folder) && !is_of_system(folder) && has_traces(folder, formats, MAX_DEPTH)
+    };
+    let mut folders: Vec<PathBuf> = folders_in(path).filter(is_unread).collect();
     folders.sort();
     let name = |folder: &PathBuf| folder.file_name().map(|name| text::visible(&name.to_string_lossy()));
     let mut names: Vec<String> = folders.iter().filter_map(name).collect();
@@ -230,14 +230,15 @@ fn unread_below(path: &Path, read: &[PathBuf], formats: &[engine::protocol::Form
     names
 }
 
-/// Folders in `path`. Links are skipped: they may form cycles. So are those of the system, which start with a dot.
-fn folders_in(path: &Path) -> Vec<PathBuf> {
+/// Folders in `path`. Links are skipped: they may form cycles.
+fn folders_in(path: &Path) -> impl Iterator<Item = PathBuf> {
     let inside = std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
-    let is_folder = |entry: &std::fs::DirEntry| {
-        entry.file_type().is_ok_and(|kind| kind.is_dir())
-            && !entry.file_name().to_string_lossy().starts_with('.')
-    };
-    inside.filter(is_folder).map(|entry| entry.path()).collect()
+    inside.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path())
+}
+
+/// Whether a folder belongs to the system, which starts the names of its own with a dot.
+fn is_of_system(folder: &Path) -> bool {
+    folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
 }
 
 /// Whether a file in `folder`, at most `n_levels` down, may be a trace by its name.
@@ -247,8 +248,8 @@ fn has_traces(folder: &Path, formats: &[engine::protocol::FormatView], n_levels:
     let is_trace = |entry: std::fs::DirEntry| {
         may_be_trace(&entry.file_name().to_string_lossy()) && entry.path().is_file()
     };
-    files.into_iter().any(is_trace)
-        || n_levels > 1 && folders_in(folder).iter().any(|folder| has_traces(folder, formats, n_levels - 1))
+    let is_below = |folder: PathBuf| !is_of_system(&folder) && has_traces(&folder, formats, n_levels - 1);
+    files.into_iter().any(is_trace) || n_levels > 1 && folders_in(folder).any(is_below)
 }
 
 /// Message for a run directory that contains only tables.
@@ -271,19 +272,13 @@ fn raw_traces(path: &Path) -> Vec<PathBuf> {
 
 /// Run directories and exports of tables in `path`, at most `n_levels` down.
 fn runs_below(path: &Path, n_levels: usize) -> Vec<PathBuf> {
-    let inside = std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
-    // Links are skipped: they may form cycles.
-    let folders = inside.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    folders
-        .flat_map(|entry| {
-            let folder = entry.path();
-            match run_files(&folder) {
-                Some(_) => vec![folder],
-                None if tables_of_export(&folder).is_some() => vec![folder],
-                None if !raw_traces(&folder).is_empty() => raw_traces(&folder),
-                None if n_levels > 1 => runs_below(&folder, n_levels - 1),
-                None => Vec::new(),
-            }
+    folders_in(path)
+        .flat_map(|folder| match run_files(&folder) {
+            Some(_) => vec![folder],
+            None if tables_of_export(&folder).is_some() => vec![folder],
+            None if !raw_traces(&folder).is_empty() => raw_traces(&folder),
+            None if n_levels > 1 => runs_below(&folder, n_levels - 1),
+            None => Vec::new(),
         })
         .collect()
 }

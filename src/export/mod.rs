@@ -253,18 +253,11 @@ pub async fn render_in_steps(
     let n_hidden = || input.run.traces.iter().map(|trace| trace.args.take_n_hidden()).sum::<u64>();
     n_hidden();
     // Notes may quote an argument or a command.
-    let notes = input.notes().without_secrets().filter(|_| exporter.takes_notes && !input.query.show_secrets);
-    let (options, n_in_notes);
-    let input = match notes {
-        Some((notes, n)) => {
-            (options, n_in_notes) = (Options { notes: Some(notes), ..input.options.clone() }, n);
-            &Input { options: &options, ..*input }
-        }
-        None => {
-            n_in_notes = 0;
-            input
-        }
-    };
+    let are_hidden = exporter.takes_notes && !input.query.show_secrets;
+    let without = are_hidden.then(|| input.notes().without_secrets()).flatten();
+    let n_in_notes = without.as_ref().map_or(0, |(_, n)| *n);
+    let options = without.map(|(notes, _)| Options { notes: Some(notes), ..input.options.clone() });
+    let input = &Input { options: options.as_ref().unwrap_or(input.options), ..*input };
     let mut left_out = Box::pin(render_all(exporter, input, out)).await?;
     if n_in_notes > 0 {
         left_out.0.push(counted(

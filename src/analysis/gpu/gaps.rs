@@ -54,19 +54,6 @@ impl Cause {
         Cause::Clocks,
         Cause::NotRecorded,
     ];
-    const ARE_IN_ORDER: () = {
-        let mut at = 0;
-        while at < Cause::ALL.len() {
-            assert!(Cause::ALL[at] as usize == at);
-            at += 1;
-        }
-    };
-
-    /// Place in [`Cause::ALL`].
-    pub fn index(self) -> usize {
-        let () = Cause::ARE_IN_ORDER;
-        self as usize
-    }
 
     /// Its name in tables.
     pub fn name(self) -> &'static str {

@@ -23,17 +23,12 @@ pub struct Step {
     pub start: i64,
     pub end: i64,
     /// Its end was not recorded: `end` is where the next one begins, or the end of the trace.
-    is_open: bool,
+    pub is_open: bool,
     pub process: Option<ProcessId>,
     track: TrackId,
 }
 
 impl Step {
-    /// Whether its end was not recorded.
-    pub fn is_open(&self) -> bool {
-        self.is_open
-    }
-
     /// Phase for display; the word of the annotation if no rule matches it.
     pub fn phase<'a>(&self, trace: &'a Trace) -> &'a str {
         let word = match self.what.phase {

@@ -100,7 +100,7 @@ fn wanted_path(gpu: &GpuTrace<'_>, wanted: &str, report: &mut Report) -> Option<
 /// step is empty.
 fn choose(gpu: &GpuTrace<'_>) -> Chosen {
     let mut longest: Option<(i64, usize)> = None;
-    let of_known_length = |(_, step): &(usize, &Step)| gpu.steps.len() == 1 || !step.is_open();
+    let of_known_length = |(_, step): &(usize, &Step)| gpu.steps.len() == 1 || !step.is_open;
     for (i, step) in gpu.steps.steps.iter().enumerate().filter(of_known_length) {
         let ns = step.end.saturating_sub(step.start);
         if longest.is_none_or(|(longest, _)| ns > longest) {

@@ -206,7 +206,7 @@ fn by_cause<'a>(gpu: &GpuTrace<'_>, gaps: impl Iterator<Item = &'a Gap>) -> Vec<
         late: matches!(cause, Cause::Kernel | Cause::OnGpu).then_some((0, 0)),
     });
     for stretch in gaps.flat_map(|gap| gap.stretches(gpu)) {
-        let of = &mut all[stretch.cause.index()];
+        let Some(of) = all.iter_mut().find(|of| of.cause == stretch.cause) else { continue };
         of.times.push(stretch.ns());
         if let Some((n, ns)) = of.late.as_mut().filter(|_| stretch.is_after_late_launch) {
             (*n, *ns) = (*n + 1, ns.saturating_add(stretch.ns()));
