@@ -1,7 +1,7 @@
 //! Phases of a run: lookup by timestamp.
 
 use super::settings::{self, Problem};
-use crate::base::sort;
+use crate::base::{sort, text};
 use std::collections::BTreeSet;
 
 /// One time range of a phase, nanoseconds on the trace clock, end exclusive.
@@ -21,6 +21,8 @@ pub struct Phases {
     pub offset_ns: i64,
     /// The engine clock of the given timestamps; `None` for the trace clock, and if not specified.
     pub clock: Option<EngineClock>,
+    /// Events that begin or end no phase, each once, in words: `prefill_start`, `teardown_end without a start`.
+    pub unused: Vec<String>,
 }
 
 /// An event logged by an engine: a phase begins or ends.
@@ -71,6 +73,9 @@ impl EngineClock {
 const PHASE_EVENTS: [(&str, &str); 3] =
     [("model_load", "weight_load"), ("generation", "generation"), ("teardown", "teardown")];
 
+/// Further events of engines, within phases.
+const OTHER_EVENTS: [&str; 2] = ["kv_cache_alloc", "token_emitted"];
+
 impl Phases {
     /// Parses JSON: a list of time ranges on the trace clock (`[{"phase": …, "start_ns": …, "end_ns": …}]`), or of engine
     /// events (`[{"event": "generation_start", "wall_ns": …, "mono_ns": …}]`), using the engine's monotonic clock. An object
@@ -119,32 +124,44 @@ impl Phases {
         if !events.is_empty() {
             phases.clock = Some(by);
         }
-        phases.boundaries.extend(Phases::of_events(&events, offset_ns).boundaries);
+        let Phases { boundaries, unused, .. } = Phases::of_events(&events, offset_ns);
+        phases.boundaries.extend(boundaries);
+        phases.unused = unused;
         Ok(phases)
     }
 
     /// Builds phases from pairs of events; `offset_ns` is added to the engine's clock to get the trace clock. A start without
-    /// an end lasts forever; an end without a start is ignored.
+    /// an end lasts forever; an end without a start is unused.
     pub fn of_events(events: &[EngineEvent], offset_ns: i64) -> Phases {
         let mut boundaries: Vec<Boundary> = Vec::new();
         let mut open: Vec<(&str, usize)> = Vec::new();
+        let mut unused: Vec<String> = Vec::new();
+        let phase_of =
+            |stem: &str| PHASE_EVENTS.iter().find(|(name, _)| *name == stem).map(|(_, phase)| *phase);
         for event in events {
             let ns = event.ns.saturating_add(offset_ns);
-            let phase_of =
-                |stem: &str| PHASE_EVENTS.iter().find(|(name, _)| *name == stem).map(|(_, phase)| *phase);
-            if let Some(phase) = event.event.strip_suffix("_start").and_then(phase_of) {
+            let name = event.event.as_str();
+            let why_unused = if let Some(phase) = name.strip_suffix("_start").and_then(phase_of) {
                 open.push((phase, boundaries.len()));
                 boundaries.push(Boundary { phase: phase.to_string(), start_ns: ns, end_ns: i64::MAX });
-            } else if let Some(phase) = event.event.strip_suffix("_end").and_then(phase_of)
-                && let Some(at) = open.iter().rposition(|(opened, _)| *opened == phase)
-            {
-                let (_, at) = open.remove(at);
-                if let Some(boundary) = boundaries.get_mut(at) {
-                    boundary.end_ns = ns;
+                continue;
+            } else if let Some(phase) = name.strip_suffix("_end").and_then(phase_of) {
+                if let Some(at) = open.iter().rposition(|(opened, _)| *opened == phase) {
+                    let (_, at) = open.remove(at);
+                    boundaries[at].end_ns = ns;
+                    continue;
                 }
+                format!("{name} without a start")
+            } else if OTHER_EVENTS.contains(&name) {
+                continue;
+            } else {
+                text::shortened(name, text::IN_A_SENTENCE)
+            };
+            if !unused.contains(&why_unused) {
+                unused.push(why_unused);
             }
         }
-        Phases { boundaries, offset_ns, clock: None }
+        Phases { boundaries, offset_ns, clock: None, unused }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -242,6 +259,13 @@ mod tests {
             let json = format!(r#"{{"clock": "wall", "offset_ns": 7, "{member}": {events}}}"#);
             assert_eq!(of(&json), (vec![(1012, 1015)], 7, Some(EngineClock::Wall)));
         }
+        let unused = |names: &[&str]| {
+            let events = names.iter().map(|name| format!(r#"{{"event": "{name}", "mono_ns": 1}}"#));
+            Phases::parse(&format!("[{}]", events.collect::<Vec<_>>().join(", "))).unwrap().unused
+        };
+        assert_eq!(unused(&["generation_start", "kv_cache_alloc", "generation_end"]), [""; 0]);
+        let odd = ["prefill_start", "teardown_end", "teardown_start", "prefill_start", "teardown_end"];
+        assert_eq!(unused(&odd), ["prefill_start", "teardown_end without a start"]);
         // Fractional bounds: the whole timestamps between them.
         for (times, wanted) in [
             (r#""start_ns": 1e11, "end_ns": 103000000000.0"#, (100_000_000_000, 103_000_000_000)),

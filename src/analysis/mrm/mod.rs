@@ -297,7 +297,10 @@ fn add_phases(view: &LabelledTrace<'_>, facts: &mut Facts) {
 /// Accesses checked for phases; a source with phases has one among them.
 const LOOKED_AT_FOR_PHASES: usize = 10_000;
 
-/// Warns if the given phases apply to no access, because accesses have their own or because all phases are outside the trace;
+/// Unused events that are named.
+const MAX_NAMED: usize = 5;
+
+/// Warns if given events are unused, and if the given phases apply to no access, because accesses have their own or because all phases are outside the trace;
 /// suggests the offset that aligns the first phase with the start of the trace.
 fn warn_of_phases(view: &LabelledTrace<'_>, context: &Context<'_>, report: &mut Report) {
     let is_given = !context.query.memory.options().phases.is_empty();
@@ -305,12 +308,25 @@ fn warn_of_phases(view: &LabelledTrace<'_>, context: &Context<'_>, report: &mut 
         report
             .info("Phases in the file take precedence. The given phases only apply to accesses without one.");
     }
+    let unused = &view.phases.unused;
+    if !unused.is_empty() {
+        let mut names = unused[..unused.len().min(MAX_NAMED)].join(", ");
+        if unused.len() > MAX_NAMED {
+            names.push_str(&format!(" and {} more", unused.len() - MAX_NAMED));
+        }
+        report.warning(format!(
+            "Events without effect: {names}. Phases are made of the events model_load, generation and teardown, each with \
+             _start and _end."
+        ));
+    }
     if let Some(problem) = view.phases.first_inverted() {
         report.warning(format!("Ignored a given phase: {problem}."));
     }
     let Some(span) = view.trace.accesses.span() else { return };
-    let starts = view.phases.boundaries.iter().map(|phase| phase.start_ns);
-    let Some(first) = starts.min().filter(|_| !view.phases.touch(span)) else { return };
+    let some_time = view.phases.boundaries.iter().filter(|phase| phase.start_ns < phase.end_ns);
+    let Some(first) = some_time.map(|phase| phase.start_ns).min().filter(|_| !view.phases.touch(span)) else {
+        return;
+    };
     let offset = i128::from(span.0) - i128::from(first) + i128::from(view.phases.offset_ns);
     report.warning(format!(
         "All phases are outside the trace, so none applies. They may use another clock. \
