@@ -307,6 +307,7 @@ mod tests {
             ("NVIDIA L40S", "L40S"),
             ("NVIDIA H100 80GB HBM3", "H100"),
             ("NVIDIA H100 PCIe", "H100 PCI*"),
+            ("NVIDIA H100 80GB HBM2e", "H100 HBM2e"),
             ("NVIDIA GH200 480GB", "GH200"),
             ("NVIDIA B200", "B200"),
             ("NVIDIA GB200", "GB200"),
@@ -316,6 +317,7 @@ mod tests {
             ("NVIDIA GeForce RTX 2080 Ti", "RTX 2080 Ti"),
             ("NVIDIA RTX 6000 Ada Generation", "RTX 6000 Ada"),
             ("AMD Instinct MI250X", "MI250X"),
+            ("AMD Instinct MI250X / MI250", "MI250X MI250"),
             ("AMD Instinct MI300X VF", "MI300X"),
         ];
         for (name, pattern) in names {
