@@ -291,7 +291,7 @@ impl TraceReport<'_, '_> {
         records::say_more(self.gpu, report);
         if self.gpu.has_impossible_times() {
             report.warning(
-                "This file is damaged: its times span or add up to centuries. Sums and differences are capped at 292 years.",
+                "This file is damaged: its times span or add up to decades. Sums and differences are capped at 292 years.",
             );
         }
         let strip = charts::strip(self.named, &devices);

@@ -1,4 +1,4 @@
-//! Bandwidth of copies and fills as recorded by the profiler, or else computed when the file was parsed, and bandwidth by size.
+//! Bandwidth of copies and fills as their arguments have it, or computed when the file was parsed, and bandwidth by size.
 //!
 //! The first is HTA's memory bandwidth summary: at each start and end, the bandwidths of all running copies are added up, and the
 //! nonzero sums are described. Copies of zero duration count as 1 µs, as in HTA. A copy that starts when another ends does not
@@ -154,7 +154,7 @@ fn summary(named: &NamedTrace<'_, '_>) -> Option<Table> {
     let source = match Tool::of(gpu.trace) {
         // Their files have sizes only.
         Tool::Nsight | Tool::Rocprof | Tool::Rpd | Tool::Xprof => "size ÷ duration",
-        Tool::PyTorch | Tool::Other => "the bandwidth that the profiler recorded",
+        Tool::PyTorch | Tool::Other => "the bandwidth in the arguments",
     };
     let table = table.caption(format!(
         "Statistics of the total bandwidth of running copies, sampled at each start and end (HTA's memory bandwidth summary). Uses \
