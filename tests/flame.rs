@@ -546,7 +546,7 @@ fn own_exports_open_again_with_the_same_weights() {
 fn by_stack(graph: &StackGraph) -> BTreeMap<Vec<String>, (f64, f64)> {
     let merged = Merged::new(graph, &StackQuery::default(), (1.0, 1.0)).unwrap();
     let mut stacks = BTreeMap::new();
-    for (node, own) in (0..).zip(&merged.own).filter(|(_, own)| own.weight > 0.0 || own.before > 0.0) {
+    for (node, own) in (0..).zip(merged.own.iter()).filter(|(_, own)| own.weight > 0.0 || own.before > 0.0) {
         let labels = merged.path_to(node).into_iter().map(|node| {
             let label = &merged.labels[merged.key[node as usize] as usize];
             format!("{} ({})", label.name, label.place)
@@ -633,7 +633,7 @@ fn graphs_say_what_the_independent_reader_says() {
                     let found = tree.children(0).find(|node| tree.key[*node as usize] == label as u32);
                     // Thin ones are counted together.
                     let Some(node) = found else { continue };
-                    assert!(is(tree.totals[node as usize].weight, &row["weight"]), "{name}: {row}");
+                    assert!(is(tree.totals.get(node as usize).weight, &row["weight"]), "{name}: {row}");
                     n_around += 1;
                 }
             }

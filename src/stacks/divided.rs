@@ -4,7 +4,7 @@
 //! thousand of them. So nodes with little weight are only counted where they would begin.
 
 use super::graph::{NodeId, ROOT};
-use super::merged::Lanes;
+use super::lanes::{LaneColumn, Lanes};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -30,12 +30,11 @@ pub struct Division<'a> {
 }
 
 /// Nodes in depth-first order; siblings in order of their labels.
-#[derive(Default)]
 pub struct Divided {
     pub key: Vec<u32>,
     pub parent: Vec<NodeId>,
     /// Weight that ends in a node, or that of all of a node that is not divided.
-    pub own: Vec<Lanes>,
+    pub own: LaneColumn,
     /// Number and weight of the thin nodes below a node, or below the root.
     pub rest: BTreeMap<NodeId, (u64, Lanes)>,
 }
@@ -66,12 +65,17 @@ impl Division<'_> {
     /// in it.
     pub fn divide(
         &self,
-        weights: &[Lanes],
+        weights: &LaneColumn,
         items: impl Iterator<Item = Item>,
         below: impl Fn(Item, &mut Vec<Item>, &mut Lanes),
     ) -> Divided {
-        let weight = |item: &Item| weights[item.source as usize];
-        let mut out = Divided::default();
+        let weight = |item: &Item| weights.get(item.source as usize);
+        let mut out = Divided {
+            key: Vec::new(),
+            parent: Vec::new(),
+            own: LaneColumn::new(0, weights.is_difference()),
+            rest: BTreeMap::new(),
+        };
         let mut waiting: Vec<Waiting> = Vec::new();
         let mut all: Vec<Item> = Vec::new();
         let mut children: Vec<Item> = items.collect();

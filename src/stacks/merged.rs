@@ -2,6 +2,7 @@
 
 use super::divided::{Divided, Division, Item};
 use super::graph::{FrameClass, NO_LINE, NO_TEXT, NodeId, ROOT, StackGraph};
+use super::lanes::{LaneColumn, Lanes};
 use super::outermost::outermost;
 use super::pseudo::ALL_HIDDEN;
 use super::tree::{self, IGNORED, Place, Tree};
@@ -75,49 +76,6 @@ pub struct Label {
     pub class: FrameClass,
 }
 
-/// A weight of B, or the only one; and of A.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Lanes {
-    pub weight: f64,
-    pub before: f64,
-    /// Sum of the changes of all nodes within, whatever their sign.
-    pub change: f64,
-}
-
-impl Lanes {
-    fn new(weight: f64, before: f64) -> Lanes {
-        Lanes { weight, before, change: 0.0 }
-    }
-
-    pub fn add(&mut self, other: Lanes) {
-        self.weight += other.weight;
-        self.before += other.before;
-        self.change += other.change;
-    }
-
-    /// With the change between the two as that of this node.
-    fn changed(self) -> Lanes {
-        Lanes { change: (self.weight - self.before).abs(), ..self }
-    }
-
-    pub(super) fn times(self, factor: f64) -> Lanes {
-        let Lanes { weight, before, change } = self;
-        Lanes { weight: weight * factor, before: before * factor, change: change * factor }
-    }
-
-    /// Whether any of its numbers reaches that of `least`.
-    pub(super) fn reaches(self, least: Lanes) -> bool {
-        let reaches = |own: f64, least: f64| own > 0.0 && own >= least;
-        reaches(self.weight, least.weight)
-            || reaches(self.before, least.before)
-            || reaches(self.change, least.change)
-    }
-
-    fn is_nothing(self) -> bool {
-        self.weight <= 0.0 && self.before <= 0.0
-    }
-}
-
 /// Merged stacks. Nodes are in depth-first order; siblings have different labels.
 #[derive(Clone, Debug, Default)]
 pub struct Merged {
@@ -129,9 +87,9 @@ pub struct Merged {
     /// By node, the one after all that are below it.
     pub end: Vec<NodeId>,
     /// Weight of the stacks that end in each node.
-    pub own: Vec<Lanes>,
+    pub own: LaneColumn,
     /// Weight of the stacks through each node.
-    pub totals: Vec<Lanes>,
+    pub totals: LaneColumn,
     /// Weight of all stacks.
     pub total: Lanes,
     /// By node, its children too thin to be nodes: how many, and their weight.
@@ -260,9 +218,10 @@ impl Merged {
                 ROOT => *all_hidden.get_or_insert_with(|| merged.all_hidden()),
                 node => node,
             };
-            merged.own[node as usize].add(Lanes::new(own.weight * scale.0, own.before * scale.1));
+            let (weight, before) = (own.weight * scale.0, own.before * scale.1);
+            merged.own.add(node as usize, Lanes { weight, before, change: 0.0 });
         }
-        merged.own.iter_mut().for_each(|own| *own = own.changed());
+        merged.own.set_changes();
         merged.add_up();
         Ok(merged)
     }
@@ -278,7 +237,7 @@ impl Merged {
             let Tree { label, parent, node_of, .. } = tree::merge(&graph.parent, rules.labels.len(), place);
             (label, parent, node_of)
         };
-        let own = vec![Lanes::default(); key.len()];
+        let own = LaneColumn::new(key.len(), graph.is_difference);
         let end = tree::ends(&parent);
         let labels = Rc::new(rules.labels);
         Ok((Merged { labels, key, parent, end, own, ..Merged::default() }, node_of))
@@ -305,30 +264,20 @@ impl Merged {
     /// Sets the sums of weights.
     fn add_up(&mut self) {
         self.total = Lanes::default();
-        self.own.iter().for_each(|own| self.total.add(*own));
+        self.own.iter().for_each(|own| self.total.add(own));
         self.totals = self.own.clone();
         for (node, (_, rest)) in &self.rest {
             self.total.add(*rest);
             if *node != ROOT {
-                self.totals[*node as usize].add(*rest);
+                self.totals.add(*node as usize, *rest);
             }
         }
-        for node in (0..self.totals.len()).rev() {
-            if self.parent[node] != ROOT {
-                let within = self.totals[node];
-                self.totals[self.parent[node] as usize].add(within);
-            }
-        }
+        self.totals.add_to_parents(&self.parent, ROOT);
     }
 
     /// Leaves out the weights that are below zero once equal stacks are added, which no box can show. Returns their sum.
     pub fn leave_out_negative(&mut self) -> f64 {
-        let mut negative = 0.0;
-        for weight in self.own.iter_mut().flat_map(|own| [&mut own.weight, &mut own.before]) {
-            if *weight < 0.0 {
-                negative += std::mem::take(weight);
-            }
-        }
+        let negative = self.own.take_negative();
         if negative < 0.0 {
             self.add_up();
         }
@@ -369,14 +318,14 @@ impl Merged {
     /// Stacks from their ends: what ends in a box, by who called it. `focus` is the path of labels to what shows in full width.
     /// Only what can be seen is divided: see `divided`.
     pub fn inverted(&self, max_depth: u32, focus: &[u32]) -> Merged {
-        let ends = (0..).zip(&self.own).filter(|(_, own)| !own.is_nothing()).map(|(node, _)| node);
+        let ends = (0..).zip(self.own.iter()).filter(|(_, own)| !own.is_nothing()).map(|(node, _)| node);
         self.callers(&self.own, ends, max_depth, focus)
     }
 
     /// Nodes with some of `weights` each, and their callers below them.
     fn callers(
         &self,
-        weights: &[Lanes],
+        weights: &LaneColumn,
         nodes: impl Iterator<Item = NodeId>,
         max_depth: u32,
         focus: &[u32],
@@ -385,7 +334,7 @@ impl Merged {
         let division = Division { n_labels: self.labels.len(), max_depth, focus };
         self.like(division.divide(weights, nodes.map(|node| item(node, node)), |it, below, own| {
             match self.parent[it.node as usize] {
-                ROOT => own.add(weights[it.source as usize]),
+                ROOT => own.add(weights.get(it.source as usize)),
                 parent => below.push(item(parent, it.source)),
             }
         }))
@@ -399,7 +348,7 @@ impl Merged {
         let item = |node: NodeId| Item { label: self.key[node as usize], node, source: node };
         let division = Division { n_labels: self.labels.len(), max_depth, focus: &[] };
         let callees = division.divide(&self.totals, centers.into_iter().map(item), |it, below, own| {
-            own.add(self.own[it.node as usize]);
+            own.add(self.own.get(it.node as usize));
             below.extend(self.children(it.node).map(item));
         });
         (callers, self.like(callees))
@@ -424,7 +373,7 @@ impl Merged {
     pub fn weight_of(&self, is_it: &[bool]) -> Lanes {
         let mut sum = Lanes::default();
         let found = self.outermost_of(|key| is_it[key as usize]);
-        found.iter().for_each(|node| sum.add(self.totals[*node as usize]));
+        found.iter().for_each(|node| sum.add(self.totals.get(*node as usize)));
         sum
     }
 
@@ -435,9 +384,9 @@ impl Merged {
         let is_outermost = outermost(self.key.len(), |node| self.parent[node], label_of, sums.len());
         for (node, is_outermost) in is_outermost.into_iter().enumerate() {
             let sum = &mut sums[self.key[node] as usize];
-            sum.own.add(self.own[node]);
+            sum.own.add(self.own.get(node));
             if is_outermost {
-                sum.total.add(self.totals[node]);
+                sum.total.add(self.totals.get(node));
             }
         }
         sums

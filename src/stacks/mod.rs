@@ -4,6 +4,7 @@
 mod call_tree;
 mod divided;
 pub mod graph;
+pub mod lanes;
 pub mod merged;
 mod outermost;
 mod pseudo;

@@ -6,7 +6,8 @@ use crate::base::sort;
 use crate::base::units::{Unit, counted};
 use crate::report::chart::{Flame, FlameBox};
 use crate::stacks::graph::{NodeId, ROOT};
-use crate::stacks::merged::{Label, Lanes, Merged};
+use crate::stacks::lanes::Lanes;
+use crate::stacks::merged::{Label, Merged};
 use std::cmp::Reverse;
 
 /// Boxes of a graph, and the share of its weight below which a box is too thin.
@@ -40,7 +41,7 @@ impl Picture<'_> {
             place,
             start,
             weight: self.width(total),
-            own: self.width(self.merged.own[node as usize]),
+            own: self.width(self.merged.own.get(node as usize)),
             depth,
             is_rest: false,
             is_hit: self.is_hit.get(key as usize).copied().unwrap_or(false),
@@ -52,7 +53,7 @@ impl Picture<'_> {
     pub fn flame(&self) -> Flame {
         let merged = self.merged;
         let totals = &merged.totals;
-        let width_of = |node: NodeId| self.width(totals[node as usize]);
+        let width_of = |node: NodeId| self.width(totals.get(node as usize));
         let total = self.focus.map_or(self.width(merged.total), width_of);
         let (first, end) =
             self.focus.map_or((0, merged.key.len() as NodeId), |focus| (focus, merged.end[focus as usize]));
@@ -83,7 +84,7 @@ impl Picture<'_> {
             let mut others = merged.rest.get(&parent).copied().unwrap_or_default();
             for node in children.filter(|node| !is_shown.contains(node)) {
                 others.0 += 1;
-                others.1.add(totals[node as usize]);
+                others.1.add(totals.get(node as usize));
             }
             rest.insert(parent, others);
         };
@@ -111,7 +112,7 @@ impl Picture<'_> {
         if let Some(focus) = self.focus {
             let path = merged.path_to(focus);
             for node in &path[..path.len() - 1] {
-                let above = FlameBox { own: 0.0, ..self.box_of(*node, totals[focus as usize], 0.0, top) };
+                let above = FlameBox { own: 0.0, ..self.box_of(*node, totals.get(focus as usize), 0.0, top) };
                 boxes.push(above);
                 top += 1;
             }
@@ -125,7 +126,7 @@ impl Picture<'_> {
             }
             let mut below = Vec::new();
             for node in shown.get(&parent).into_iter().flatten() {
-                let it = self.box_of(*node, totals[*node as usize], at, depth);
+                let it = self.box_of(*node, totals.get(*node as usize), at, depth);
                 below.push((*node, at, depth + 1));
                 at += it.weight;
                 boxes.push(it);

@@ -5,7 +5,8 @@ use crate::base::sort;
 use crate::base::units::Unit;
 use crate::report::{Column, Content, Report, Table, TextCells};
 use crate::stacks::graph::{NodeId, StackGraph};
-use crate::stacks::merged::{Label, Lanes, Merged, StackQuery};
+use crate::stacks::lanes::Lanes;
+use crate::stacks::merged::{Label, Merged, StackQuery};
 
 /// Graphs with tables, and rows of each.
 const MAX_GRAPHS: usize = 4;
@@ -28,9 +29,9 @@ pub fn report_of_tops(graphs: &[StackGraph]) -> Option<Report> {
 }
 
 fn table(graph: &StackGraph, all: &Merged, number: usize) -> Table {
-    let width = |lanes: &Lanes| lanes.weight.max(lanes.before);
+    let width = |lanes: Lanes| lanes.weight.max(lanes.before);
     let mut nodes: Vec<NodeId> = (0..all.key.len() as NodeId).collect();
-    let total = |node: &NodeId| &all.totals[*node as usize];
+    let total = |node: &NodeId| all.totals.get(*node as usize);
     // Callers come before what they call.
     sort::rows(&mut nodes, |a, b| width(total(&b)).total_cmp(&width(total(&a))).then(a.cmp(&b)));
     let n_left_out = nodes.len().saturating_sub(MAX_ROWS) as u64;
@@ -57,16 +58,16 @@ fn table(graph: &StackGraph, all: &Merged, number: usize) -> Table {
         Column::text("file", "file", Content::Path, texts(&place)),
     ];
     if graph.is_difference {
-        columns.push(amounts("total_a", "total in A", &|node| all.totals[node].before));
-        columns.push(amounts("total_b", "total in B", &|node| all.totals[node].weight).with_bar());
-        let change = |node: usize| all.totals[node].weight - all.totals[node].before;
+        columns.push(amounts("total_a", "total in A", &|node| all.totals.get(node).before));
+        columns.push(amounts("total_b", "total in B", &|node| all.totals.get(node).weight).with_bar());
+        let change = |node: usize| all.totals.get(node).weight - all.totals.get(node).before;
         columns.push(amounts("change", "change", &change));
     } else {
-        columns.push(amounts("total", "total", &|node| all.totals[node].weight).with_bar());
+        columns.push(amounts("total", "total", &|node| all.totals.get(node).weight).with_bar());
         let whole = Some(all.total.weight).filter(|whole| *whole > 0.0);
-        let share = |node: &NodeId| Some(all.totals[*node as usize].weight / whole?);
+        let share = |node: &NodeId| Some(all.totals.get(*node as usize).weight / whole?);
         columns.push(Column::float("share", "share", Unit::Ratio, nodes.iter().map(share).collect()));
-        columns.push(amounts("self", "self", &|node| all.own[node].weight));
+        columns.push(amounts("self", "self", &|node| all.own.get(node).weight));
     }
     let mut table = Table::new(format!("boxes_{}", number + 1), graph.title.clone(), columns)
         .caption("One row per box of the flame graph, the widest first.")

@@ -6,7 +6,8 @@ use crate::base::sort;
 use crate::base::units::{format_ratio, in_words};
 use crate::report::chart::Flame;
 use crate::stacks::graph::{FrameClass, ROOT, StackGraph};
-use crate::stacks::merged::{Label, LabelSum, Lanes, Merged, StackQuery};
+use crate::stacks::lanes::Lanes;
+use crate::stacks::merged::{Label, LabelSum, Merged, StackQuery};
 use crate::stacks::tree::IGNORED;
 use crate::stacks::{NO_STACK, is_pseudo_frame};
 use serde::{Deserialize, Serialize};
@@ -380,8 +381,8 @@ fn undrawn(all: &Merged, widths: Widths) -> Option<(&'static str, f64)> {
         Widths::Before => ("B", |own| own.weight),
         Widths::Change => return None,
     };
-    let without = all.own.iter().zip(&all.totals).filter(|(_, total)| widths.of(**total) <= 0.0);
-    let weight: f64 = without.map(|(of, _)| own(of)).sum();
+    let without = all.own.iter().zip(all.totals.iter()).filter(|(_, total)| widths.of(*total) <= 0.0);
+    let weight: f64 = without.map(|(of, _)| own(&of)).sum();
     (weight > 0.0).then_some((side, weight))
 }
 

@@ -325,7 +325,7 @@ pub fn write_difference(graph: &StackGraph, out: &mut dyn Write) -> io::Result<L
     let names: Vec<u32> = merged.labels.iter().map(|label| tree.name(&name_of(label))).collect();
     let mut nodes: Vec<u32> = Vec::with_capacity(merged.key.len());
     let mut weights: Vec<(f64, f64)> = Vec::new();
-    for ((key, parent), own) in merged.key.iter().zip(&merged.parent).zip(&merged.own) {
+    for ((key, parent), own) in merged.key.iter().zip(&merged.parent).zip(merged.own.iter()) {
         let around = if *parent == ROOT { NO_NODE } else { nodes[*parent as usize] };
         let node = tree.node(around, names[*key as usize]);
         nodes.push(node);
