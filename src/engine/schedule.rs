@@ -16,6 +16,8 @@ pub enum JobKind {
     Export,
     /// Reports that follow others.
     LateReports,
+    /// What someone will probably ask for next, while nobody waits.
+    Ahead,
 }
 
 /// A job, with its place in the queue.

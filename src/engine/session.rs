@@ -871,6 +871,17 @@ impl Session {
         Ok(self.graphs.insert(made))
     }
 
+    /// Makes the flame graph of stack profiles before someone asks: it is what they are opened for, and takes up to a third of a second.
+    /// Other traces have their graphs on demand, as those take longer and more memory.
+    pub fn look_ahead(&mut self) {
+        let is_of_stacks =
+            |trace: &Trace| !trace.stack_profiles.is_empty() && trace.stacks.len() <= MAX_STACKS_AHEAD;
+        if !self.is_partial() && self.unread_index().is_none() && self.run.traces.iter().all(is_of_stacks) {
+            // What it lacks is said to whoever asks.
+            drop(Shown::flame(self, &FlameQuery::default()));
+        }
+    }
+
     /// Lends the intermediate results of the reports to a job in steps; see [`Session::return_found`].
     pub fn lend_found(&mut self) -> AnalysisCache {
         std::mem::take(&mut self.found)
@@ -954,6 +965,9 @@ impl Session {
         Ok(BudgetView { limits: held.into_iter().map(view).collect() })
     }
 }
+
+/// Nodes of the stacks beyond which their graph is made on demand only.
+const MAX_STACKS_AHEAD: usize = 10_000_000;
 
 /// Graphs of stacks and what they were made of.
 struct Graphs {

@@ -74,7 +74,7 @@ pub fn cancel_timeline(state: &State) {
 
 /// Drops jobs that make reports; [`Session::start_query`] decides what becomes of those that were being made.
 pub fn cancel_reports(state: &State) {
-    state.schedule.queue.borrow_mut().cancel(&[JobKind::Reports, JobKind::LateReports]);
+    state.schedule.queue.borrow_mut().cancel(&[JobKind::Reports, JobKind::LateReports, JobKind::Ahead]);
 }
 
 /// Takes a step in making the reports, and sends what there is to show.
@@ -126,6 +126,17 @@ pub async fn make_reports(state: &Rc<State>, making: Making, shows_early: bool, 
     while state.session.borrow().as_ref().is_some_and(Session::is_building) {
         state.reports_made.wait().await;
     }
+    look_ahead(state);
+}
+
+/// Adds a job that makes what someone will probably look at next.
+fn look_ahead(state: &Rc<State>) {
+    let later = state.clone();
+    add(state, JobKind::Ahead, None, async move {
+        if let Some(session) = later.session.borrow_mut().as_mut() {
+            session.look_ahead();
+        }
+    });
 }
 
 /// Job that makes the reports for another query, after [`Session::start_query`], and sends the document.
@@ -148,6 +159,7 @@ pub async fn reports_again(state: Rc<State>) {
         pause().await;
     }
     state.reports_made.wake();
+    look_ahead(&state);
 }
 
 /// Job that needs the traces for itself, and all reports. `None` without a trace.
