@@ -140,7 +140,7 @@ test('timeline and flame graph are shown alone, at their full height', { timeout
   });
   await page.locator('trace-drop').evaluate((element) => element.setAttribute('report', 'flame'));
   await report.getByRole('heading', { level: 2, name: 'Flame graph', exact: true }).waitFor();
-  await report.locator('.flame rect').first().waitFor();
+  await report.locator('.flame path').first().waitFor();
   await isAlone();
   assert.equal(await page.evaluate(() => globalThis.told.filter(([kind]) => kind === 'problem').length), 0);
   // A trace without stacks or times says that it has no such report.

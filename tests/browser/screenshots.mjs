@@ -91,7 +91,7 @@ const SCREENS = {
   flame: async (page) => {
     await sample(page, 'gpu-serving.json');
     await showReport(page, 'Flame graph');
-    await page.locator('.flame rect').first().waitFor();
+    await page.locator('.flame path').first().waitFor();
   },
   stacks: async (page) => {
     await page.getByTestId('file-input').setInputFiles(fileURLToPath(new URL('../data/stacks/samply_ls.json.gz', import.meta.url)));

@@ -8,8 +8,9 @@ use leptos::ev::KeyboardEvent;
 use leptos::html::Div;
 use leptos::prelude::*;
 use leptos::svg::Svg;
+use std::fmt::Write;
 use tracedrop::base::sort;
-use tracedrop::report::chart::{Flame, FlameBox};
+use tracedrop::report::chart::{Flame, FlameBox, Tone};
 use tracedrop::scene::flame::{self, Frame, Placed, ROW};
 use tracedrop::scene::tone_name;
 
@@ -172,22 +173,23 @@ impl Rows {
                 return None;
             }
             let is_searching = is_searching.get();
-            let mark = |it: &Placed| {
-                let strength = match is_searching {
-                    true if it.is_hit => 0.8,
-                    true => 0.12,
-                    false => it.strength,
-                };
-                let (tone, y) = (format!("tone-{}", tone_name(it.tone)), it.y - top);
-                view! {
-                    <rect class=tone x=it.x y=y width=it.width height=it.height fill-opacity=strength></rect>
-                    {(!it.text.is_empty()).then(|| view! { <text x=it.x + 4.0 y=y + 13.0>{it.text.clone()}</text> })}
-                }
+            let strength = |it: &Placed| match is_searching {
+                true if it.is_hit => 0.8,
+                true => 0.12,
+                false => it.strength,
+            };
+            let text = |it: &Placed| {
+                let (x, y) = (it.x + 4.0, it.y - top + 13.0);
+                (!it.text.is_empty()).then(|| view! { <text x=x y=y>{it.text.clone()}</text> })
             };
             drawn.with(|drawn| {
                 let before = |y: f64| drawn.partition_point(|it| it.y < y);
                 let own = &drawn[before(top)..before(top + f64::from(BLOCK) * ROW)];
-                Some(own.iter().map(mark).collect_view())
+                let shapes = shapes(own, top, strength).into_iter();
+                let shape = |(tone, strength, boxes): (String, f64, String)| {
+                    view! { <path class=tone fill-opacity=strength d=boxes></path> }
+                };
+                Some((shapes.map(shape).collect_view(), own.iter().map(text).collect_view()))
             })
         };
         let outline = move || {
@@ -203,6 +205,25 @@ impl Rows {
             </svg>
         }
     }
+}
+
+/// Boxes of one color as one shape: its class, opacity and path. A picture has thousands of boxes, and an element for each would
+/// take most of the time to show it. `top` is the upper edge of the drawing.
+fn shapes(boxes: &[Placed], top: f64, strength: impl Fn(&Placed) -> f64) -> Vec<(String, f64, String)> {
+    let mut shapes: Vec<(Tone, f64, String)> = Vec::new();
+    for it in boxes {
+        let strength = strength(it);
+        let is_own = |shape: &(Tone, f64, String)| shape.0 == it.tone && shape.1 == strength;
+        let at = shapes.iter().position(is_own).unwrap_or_else(|| {
+            shapes.push((it.tone, strength, String::new()));
+            shapes.len() - 1
+        });
+        let Placed { x, y, width, height, .. } = it;
+        // Writing to a string does not fail.
+        let _ = write!(shapes[at].2, "M{x:.2} {:.2}h{width:.2}v{height:.2}h-{width:.2}z", y - top);
+    }
+    let named = |(tone, strength, path)| (format!("tone-{}", tone_name(tone)), strength, path);
+    shapes.into_iter().map(named).collect()
 }
 
 /// A box as screen readers have it.
