@@ -157,7 +157,9 @@ indexTest('a damaged index is ignored; other files in the cache are deleted', as
     for await (const file of folder.values()) {
       const bytes = new Uint8Array(await (await file.getFile()).arrayBuffer());
       for (let at = bytes.length - 300; at < bytes.length - 250; at += 1) bytes[at] ^= 1;
-      const out = await file.createWritable();
+      // A worker may still have it open.
+      let out;
+      while (!out) out = await file.createWritable().catch(() => new Promise((resolve) => setTimeout(resolve, 100)));
       await out.write(bytes);
       await out.close();
     }
