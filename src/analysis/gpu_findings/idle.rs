@@ -19,7 +19,7 @@ const MANY_SHORT: f64 = 0.2;
 const MUCH_OF_WAITING: f64 = 0.1;
 
 /// ID of the finding on waits for the host.
-const HOST_BOUND: &str = "waits-for-host";
+pub(super) const HOST_BOUND: &str = "waits-for-host";
 
 /// Totals of one cause in the idle table, over all GPUs.
 struct OfCause {

@@ -163,7 +163,11 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
     // With several ranks, the chart covers all of them.
     let find = |id: &str| reports.iter().find(|report| report.id == id);
     let lead = find(gpu_ranks::INFO.id).or_else(|| find(gpu_breakdown::INFO.id))?;
-    report.summary = lead.summary.clone();
+    let waits = gains.iter().find(|finding| finding.id == idle::HOST_BOUND);
+    report.summary = match waits.and_then(|finding| finding.share) {
+        Some(share) if n_traces == 1 => with_wait(&lead.summary, share),
+        _ => lead.summary.clone(),
+    };
     // Warnings come before the numbers they qualify.
     for id in [gpu_ranks::INFO.id, gpu_breakdown::INFO.id] {
         for warning in find(id).iter().flat_map(|report| report.warnings()) {
@@ -218,6 +222,14 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
         report.info(grade);
     }
     Some(report)
+}
+
+/// A summary that ends with the share of idle time, with that of waits for the host in it.
+fn with_wait(summary: &str, share: f64) -> String {
+    match summary.strip_suffix('.').filter(|summary| summary.contains("; idle ")) {
+        Some(busy_and_idle) => format!("{busy_and_idle} ({} waiting for the host).", percent(share)),
+        None => summary.to_string(),
+    }
 }
 
 /// Detail grade of the first trace, from the GPU time report, and the data it lacks, in a sentence.
