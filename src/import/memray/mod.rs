@@ -306,7 +306,9 @@ impl MemrayReader {
         let Some(header) = self.decoder.header() else { return };
         let is_aggregated = header.is_aggregated();
         let threads = self.threads_told(&out.trace.strings, is_aggregated);
-        out.trace.accesses.set_expected();
+        if !is_aggregated {
+            out.trace.accesses.set_expected();
+        }
         if !out.trace.accesses.is_empty() && !self.has_no_clock {
             out.trace.ledger.file(&APPROXIMATE_CLOCK, Position::NOWHERE, b"");
         }
