@@ -2,7 +2,7 @@
 
 use crate::base::sort;
 use crate::base::text::capitalized;
-use crate::base::units::{Unit, counted_records, group_digits};
+use crate::base::units::{Unit, all_records, counted_records, group_digits};
 use crate::report::{Column, Content, Facts, Report, Table, TextCells};
 use crate::trace::builder::issues::{MANIFEST_DIFFERS, RUN_CONTAMINATED};
 use crate::trace::{IssueKind, Ledger, Run, Severity, SourceInfo, losses};
@@ -46,7 +46,7 @@ pub fn report(run: &Run) -> Report {
         _ if has(&MANIFEST_DIFFERS) => "Files in the run directory don't match its manifest.".to_string(),
         // What is missing counts for more than how many records were skipped.
         _ if !losses.is_empty() => format!("Parsed {}. {}", parsed(run), losses.join(" ")),
-        None => format!("Parsed {}, no problems.", parsed(run)),
+        None => format!("Parsed {}.", parsed_by(run, all_records)),
         Some(Severity::Note) => format!("Parsed {} with notes.", parsed(run)),
         Some(Severity::Repaired) => format!("Parsed {}; some were repaired.", parsed(run)),
         Some(Severity::Skipped) => {
@@ -76,11 +76,15 @@ pub fn skipped_or_repaired(run: &Run) -> Option<String> {
 
 /// Records of all files with their noun: `4,190 events`.
 fn parsed(run: &Run) -> String {
+    parsed_by(run, counted_records)
+}
+
+fn parsed_by(run: &Run, told: fn(u64, &str) -> String) -> String {
     let n: u64 = run.traces.iter().map(|trace| trace.ledger.n_records()).sum();
     let nouns = || run.traces.iter().map(|trace| &*trace.ledger.record_noun);
     let first = nouns().next().filter(|noun| !noun.is_empty()).unwrap_or("records");
     let many = if nouns().all(|noun| noun == first) { first } else { "records" };
-    counted_records(n, many)
+    told(n, many)
 }
 
 fn add_file(report: &mut Report, title: &str, ledger: &Ledger) {

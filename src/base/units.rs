@@ -326,6 +326,12 @@ pub fn counted_records(n: u64, many: &str) -> String {
     counted(n, one.as_deref().or(many.strip_suffix('s')).unwrap_or(many), many)
 }
 
+/// [`counted_records`] where none is missing: `all 4,190 events`, `1 event`.
+pub fn all_records(n: u64, many: &str) -> String {
+    let all = if n > 1 { "all " } else { "" };
+    format!("{all}{}", counted_records(n, many))
+}
+
 /// A share as a percentage with one decimal: the value times 100 in double arithmetic, then rounded.
 pub fn format_ratio(value: f64) -> String {
     match value * 100.0 {

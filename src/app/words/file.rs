@@ -3,7 +3,7 @@
 use super::{Counts, number, records_told, sentence};
 use tracedrop::base::text;
 use tracedrop::base::units::format_bytes;
-use tracedrop::base::units::{counted, counted_records};
+use tracedrop::base::units::{all_records, counted, counted_records};
 use tracedrop::engine::protocol::IndexView;
 
 /// Texts of the card of a file.
@@ -103,7 +103,7 @@ pub const ENGLISH: FileWords = FileWords {
     short_truncated: "truncated",
     short_damaged: "damaged",
     short_unused: "bytes unused",
-    verdict_clean: |records, noun| format!("Parsed {}, no problems", counted_records(records, noun)),
+    verdict_clean: |records, noun| format!("Parsed {}", all_records(records, noun)),
     verdict_notes: |records, noun, n_notes| {
         format!("Parsed {}, with {}", counted_records(records, noun), counted(n_notes, "note", "notes"))
     },
