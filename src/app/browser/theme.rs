@@ -30,6 +30,7 @@ impl Theme {
 const STORED_AS: &str = "tracedrop-theme";
 const WIDE: &str = "(min-width: 100rem)";
 const MORE_CONTRAST: &str = "(prefers-contrast: more)";
+const DARK: &str = "(prefers-color-scheme: dark)";
 
 pub fn stored_theme() -> Theme {
     let stored = remembered(STORED_AS);
@@ -59,9 +60,10 @@ pub fn apply_theme(theme: Theme, remembers: bool) {
     }
 }
 
-/// Calls `act` when the system's contrast preference changes; the style sheet handles light and dark.
-pub fn on_system_theme(act: impl Fn() + 'static) {
-    if let Some(media) = media(MORE_CONTRAST) {
+/// Calls `act` when the system's preferences change: the contrast, and light or dark, which style sheets follow by themselves, but not
+/// what is painted on a canvas.
+pub fn on_system_theme(act: impl Fn() + Copy + 'static) {
+    for media in [MORE_CONTRAST, DARK].into_iter().filter_map(media) {
         listen(&media, ev::change, move |_| act());
     }
 }
