@@ -10,6 +10,8 @@ use tracedrop::report::{Fact, Facts, Mark, Value};
 const N_LARGE: usize = 4;
 /// A text longer than this is no headline.
 const LARGE_CHARS: usize = 24;
+/// Above this it is smaller than others, so that a number stays in one line.
+const LONG_CHARS: usize = 11;
 
 #[component]
 pub fn FactsBlock(
@@ -49,9 +51,9 @@ fn fact_view(fact: &Fact) -> impl IntoView + use<> {
     let hint = fact.hint.clone();
     // A name of the trace or of a tool, such as kv_cache, has no capital.
     let is_identifier = fact.label.contains('_');
-    let class = fact
-        .mark
-        .map_or("fact-value".to_string(), |mark| format!("fact-value judged judged-{}", mark.name()));
+    let judged = fact.mark.map_or(String::new(), |mark| format!(" judged judged-{}", mark.name()));
+    let long = if fact.display().chars().count() > LONG_CHARS { " fact-long" } else { "" };
+    let class = format!("fact-value{judged}{long}");
     view! {
         <div class="fact">
             <dt class:identifier=is_identifier><bdi>{fact.label.clone()}</bdi></dt>

@@ -10,6 +10,8 @@ use tracedrop::report::{Value, cell_text};
 /// Text longer than this keeps its end when there is not enough room.
 const KEEP_END_CHARS: usize = 24;
 const END_CHARS: usize = 14;
+/// A function behind its file stays whole up to this.
+const MAX_END_CHARS: usize = 30;
 
 /// One cell, of the column at that place. `scale` says how its value is shown, `bars` is the range that bars of
 /// the column are drawn in; `mark` stands at its end.
@@ -75,8 +77,7 @@ fn text_cell(index: String, text: &str, mark: Option<AnyView>) -> AnyView {
             .into_any();
     }
     let (returned, name, parameters) = signature(text);
-    let cut = name.char_indices().rev().nth(END_CHARS - 1).map_or(0, |(at, _)| at);
-    let (start, end) = name.split_at(cut);
+    let (start, end) = name.split_at(end_of(name));
     // What says the least goes first.
     let least =
         |text: &str| (!text.is_empty()).then(|| view! { <span class="cell-least">{text.to_string()}</span> });
@@ -92,6 +93,14 @@ fn text_cell(index: String, text: &str, mark: Option<AnyView>) -> AnyView {
         </td>
     }
     .into_any()
+}
+
+/// Where what stays of a name in any case begins: the function of `vllm/worker.py(128): execute_model`, else some letters.
+fn end_of(name: &str) -> usize {
+    let function = name.rfind("): ").map(|at| at + 3);
+    let fits = |at: &usize| (1..=MAX_END_CHARS).contains(&name[*at..].chars().count());
+    let letters = || name.char_indices().rev().nth(END_CHARS - 1).map_or(0, |(at, _)| at);
+    function.filter(fits).unwrap_or_else(letters)
 }
 
 /// A function of C++ in three: what it returns, its name with what it is a template of, and its parameters.
