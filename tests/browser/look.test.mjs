@@ -81,7 +81,7 @@ pageTest('one search finds names, reports and commands, by keyboard', async (pag
   await page.keyboard.press('Control+k');
   await dialog.waitFor();
   // All reports of the list, also those that are pictures.
-  const reports = await page.locator('[role=tabpanel]:not([hidden]) .report-list button').allTextContents();
+  const reports = await page.locator('[role=tabpanel]:not([hidden]) .report-list > ul > li > button').allTextContents();
   assert.ok(reports.includes('Timeline'), reports.join());
   const offered = await dialog.getByRole('group', { name: 'Reports' }).getByRole('option').allInnerTexts();
   assert.deepEqual(offered.map((text) => text.trim()), reports.map((text) => text.trim()));

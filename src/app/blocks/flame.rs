@@ -49,8 +49,10 @@ pub fn FlameDrawing(
     let drawn = memo(move || flame.with(|flame| frame().drawn(flame)));
     let n_rows = memo(move || flame.with(flame::n_rows));
     let outline = memo(move || flame.with(|flame| frame().place_of(flame, current.get()?)));
+    let pointed_at = RwSignal::new(None::<usize>);
+    let pointed = memo(move || flame.with(|flame| frame().place_of(flame, pointed_at.get()?)));
     let n_blocks = memo(move || n_rows.get().div_ceil(BLOCK));
-    let rows = Rows { drawn, n_rows, outline, is_searching };
+    let rows = Rows { drawn, n_rows, outline, pointed, is_searching };
     let box_at = move |event: &leptos::ev::MouseEvent| {
         let corner = place.get_untracked()?.get_bounding_client_rect();
         let (x, y) =
@@ -119,9 +121,13 @@ pub fn FlameDrawing(
             }
             on:mousemove=move |event| {
                 let found = box_at(&event);
+                pointed_at.set(found);
                 on_point.run(flame.with_untracked(|flame| flame.boxes.get(found?).cloned()));
             }
-            on:mouseleave=move |_| on_point.run(None)
+            on:mouseleave=move |_| {
+                pointed_at.set(None);
+                on_point.run(None);
+            }
             on:keydown=on_key
         >
             {move || (0..n_blocks.get()).map(|number| rows.block(number)).collect_view()}
@@ -154,12 +160,14 @@ struct Rows {
     n_rows: Memo<u32>,
     /// The current box.
     outline: Memo<Option<Placed>>,
+    /// The box below the pointer.
+    pointed: Memo<Option<Placed>>,
     is_searching: Signal<bool>,
 }
 
 impl Rows {
     fn block(self, number: u32) -> impl IntoView {
-        let Rows { drawn, n_rows, outline, is_searching } = self;
+        let Rows { drawn, n_rows, outline, pointed, is_searching } = self;
         let top = f64::from(number * BLOCK) * ROW;
         let height = move || f64::from(n_rows.get().saturating_sub(number * BLOCK).min(BLOCK)) * ROW;
         let place = NodeRef::<Svg>::new();
@@ -192,16 +200,15 @@ impl Rows {
                 Some((shapes.map(shape).collect_view(), own.iter().map(text).collect_view()))
             })
         };
-        let outline = move || {
-            let it = outline.get().filter(|it| (top..top + height()).contains(&it.y))?;
-            Some(view! {
-                <rect class="flame-current" x=it.x y=it.y - top width=it.width height=it.height></rect>
-            })
+        let around = move |place: Memo<Option<Placed>>, class: &'static str| {
+            let it = place.get().filter(|it| (top..top + height()).contains(&it.y))?;
+            Some(view! { <rect class=class x=it.x y=it.y - top width=it.width height=it.height></rect> })
         };
         view! {
             <svg class="flame" aria-hidden="true" width="100%" height=height node_ref=place>
                 {boxes}
-                {outline}
+                {move || around(pointed, "flame-pointed")}
+                {move || around(outline, "flame-current")}
             </svg>
         }
     }

@@ -42,10 +42,10 @@ pub use place::{
     Nearing, Resizing, Spot, ask_before_leaving, blur, capture, catch_focus, digit_px, edges_of, focus_first,
     focus_inside, focus_sibling, focus_unmoved, focused_inside, focused_inside_as, has_more_right,
     has_selected_text, header_px, is_on_control, is_target, is_there, keep_in_window, keep_rows_whole,
-    lead_to, on_nearing, on_resize, on_scroll, press, reveal, reveal_above, reveal_in, reveal_part,
-    root_font_px, scroll_to, scroll_top_of, scroll_up_to, scroll_window_by, scroll_window_to, set_class,
-    set_title, show_dialog, size_of, spot_below, spot_of, spot_of_focus, tell_width, to_top, width_of,
-    window_top, with_next_frame,
+    lead_to, lead_to_nth, on_nearing, on_resize, on_scroll, press, reveal, reveal_above, reveal_in,
+    reveal_part, root_font_px, scroll_to, scroll_top_of, scroll_up_to, scroll_window_by, scroll_window_to,
+    set_class, set_title, show_dialog, size_of, spot_below, spot_of, spot_of_focus, tell_width, to_top,
+    width_of, window_top, with_next_frame,
 };
 pub use start::{build, is_kept_offline, local_time, now_ms, samples, take_newer, version, when_newer};
 pub use storage::{remember, remember_session, remembered, session_files};

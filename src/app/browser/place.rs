@@ -115,6 +115,14 @@ pub fn lead_to(element: &HtmlElement) {
     });
 }
 
+/// [`lead_to`] number `n` of the elements that match.
+pub fn lead_to_nth(selector: &str, n: usize) {
+    let found = document().query_selector_all(selector).ok().and_then(|all| all.item(n as u32));
+    if let Some(element) = found.and_then(|element| element.dyn_into::<HtmlElement>().ok()) {
+        lead_to(&element);
+    }
+}
+
 /// Width of a digit in the font of an element, in pixels.
 pub fn digit_px(element: &Element) -> f64 {
     let style = window().get_computed_style(element).ok().flatten();

@@ -23,6 +23,8 @@ use tracedrop::report::Facts;
 /// Lengths of "slowest" and "longest" lists to choose from.
 const TOPS: [u32; 4] = [10, 25, 100, 1000];
 
+/// The first report on stack profiles.
+const STACKS: &str = "stack-functions";
 /// The report that accesses to memory are labelled for.
 const MEMORY: &str = "mrm";
 /// `id` of the report on a memory snapshot.
@@ -47,12 +49,20 @@ pub fn DocumentScreen(tab: Tab) -> impl IntoView {
         document
             .with(|document| document.as_ref().map_or_else(Vec::new, |document| entries_of(tab, document)))
     });
+    // Where nothing is chosen: the first one. A flame graph, which is there only when all is read, does not push away what was
+    // looked at until then.
+    let first = Memo::new(move |before: Option<&Option<String>>| {
+        reports.with(|reports| {
+            let first = reports.first()?.id.clone();
+            let before = before.cloned().flatten();
+            let stays = |before: &String| first == FLAME && reports.iter().any(|entry| entry.id == *before);
+            Some(before.filter(stays).unwrap_or(first))
+        })
+    });
     let shown = memo(move || {
         let chosen = tab.report.get();
-        reports.with(|reports| {
-            let place = reports.iter().position(|entry| Some(&entry.id) == chosen.as_ref());
-            reports.get(place.unwrap_or(0)).map(|entry| entry.id.clone())
-        })
+        let is_there = |id: &String| reports.with(|reports| reports.iter().any(|entry| entry.id == *id));
+        chosen.filter(is_there).or_else(|| first.get())
     });
     let kind = memo(move || {
         document.with(|document| match document.as_deref() {
@@ -91,7 +101,7 @@ pub fn DocumentScreen(tab: Tab) -> impl IntoView {
                 }
             >
                 <Show when=move || !is_alone() && reports.with(|reports| { reports.len() > 1 })>
-                    <ReportList tab reports shown />
+                    <ReportList tab document reports shown />
                 </Show>
                 <MadeAgain tab />
                 <div class="reports">
@@ -169,6 +179,12 @@ pub fn entries_of(tab: Tab, document: &DocumentView) -> Vec<Entry> {
     if has_live_stacks(document) {
         pictures.push(picture(FLAME, words().flame.title));
     }
+    // What someone opens a profile of stacks for.
+    if has_live_stacks(document) && entries.first().is_some_and(|entry| entry.id == STACKS) {
+        pictures.reverse();
+        pictures.append(&mut entries);
+        return pictures;
+    }
     // They follow what one reads first: the group if the list has headings, else the report.
     let first = entries.first().map(|entry| entry.group);
     let n_first = match entries.len() + pictures.len() < MIN_GROUPED {
@@ -181,7 +197,12 @@ pub fn entries_of(tab: Tab, document: &DocumentView) -> Vec<Entry> {
 
 /// The way from report to report.
 #[component]
-fn ReportList(tab: Tab, reports: Memo<Vec<Entry>>, shown: Memo<Option<String>>) -> impl IntoView {
+fn ReportList(
+    tab: Tab,
+    document: Document,
+    reports: Memo<Vec<Entry>>,
+    shown: Memo<Option<String>>,
+) -> impl IntoView {
     let place = memo(move || {
         let shown = shown.get();
         reports
@@ -197,6 +218,29 @@ fn ReportList(tab: Tab, reports: Memo<Vec<Entry>>, shown: Memo<Option<String>>) 
         })
     };
     let choose = move |id: String| tab.show_report(Some(id));
+    let headings = memo(move || {
+        document
+            .with(|document| {
+                let (document, shown) = (document.as_ref()?, shown.get()?);
+                let report = document.reports.iter().find(|report| report.id == shown)?;
+                Some(headings_of(document, report))
+            })
+            .unwrap_or_default()
+    });
+    let headings_view = move |at: usize| {
+        let headings = headings.get();
+        (place.get() == at && headings.len() >= MIN_HEADINGS).then(|| {
+            let heading = |(block, title): (usize, String)| {
+                let lead = move |_| browser::lead_to_nth(BLOCKS_SHOWN, block);
+                view! { <li><button type="button" role="link" title=title.clone() on:click=lead><bdi>{title.clone()}</bdi></button></li> }
+            };
+            view! {
+                <ul class="report-headings" aria-label=words().reports.headings>
+                    {headings.into_iter().map(heading).collect_view()}
+                </ul>
+            }
+        })
+    };
     view! {
         <nav class="report-list" aria-label=words().reports.reports>
             <ul>
@@ -222,6 +266,7 @@ fn ReportList(tab: Tab, reports: Memo<Vec<Entry>>, shown: Memo<Option<String>>) 
                         >
                             {entry.title.clone()}
                         </button>
+                        {move || headings_view(at)}
                     </li>
                 </For>
             </ul>
@@ -247,6 +292,40 @@ fn ReportList(tab: Tab, reports: Memo<Vec<Entry>>, shown: Memo<Option<String>>) 
             </label>
         </nav>
     }
+}
+
+/// Fewer headings are in sight anyway; of more, those of each file are one.
+const MIN_HEADINGS: usize = 3;
+const MAX_HEADINGS: usize = 24;
+
+/// The blocks of the report that shows.
+const BLOCKS_SHOWN: &str = ".panel:not([hidden]) .report:not([hidden]) > .turn";
+
+/// Headings in a report, with the numbers of their blocks. Where there are many, the blocks of each file have its name instead.
+fn headings_of(document: &DocumentView, report: &ReportView) -> Vec<(usize, String)> {
+    let title = |block: &BlockView| match block {
+        BlockView::Facts(facts) => facts.title.clone(),
+        BlockView::Chart(chart) => chart.title.clone(),
+        BlockView::Table(table) => table.title.clone(),
+        BlockView::Note(_) | BlockView::Findings(_) => String::new(),
+    };
+    let all = report.blocks.iter().map(title).enumerate();
+    let mut headings: Vec<(usize, String)> =
+        all.filter(|(_, title)| !title.is_empty() && *title != report.title).collect();
+    if headings.len() > MAX_HEADINGS {
+        // See `several::titled`.
+        let file_of = |title: &str| {
+            let names = document.files.iter().map(|file| &file.file.name);
+            names.filter(|name| title.ends_with(name.as_str())).max_by_key(|name| name.len()).cloned()
+        };
+        for (_, title) in &mut headings {
+            if let Some(file) = file_of(title) {
+                *title = file;
+            }
+        }
+        headings.dedup_by(|next, heading| next.1 == heading.1);
+    }
+    headings
 }
 
 /// A report starts at its top, wherever the one before was scrolled to.

@@ -77,7 +77,7 @@ pub fn InTurn(turn: Turn, children: ChildrenFn) -> impl IntoView {
         },
     );
     view! {
-        <div class="turn" class:turn-waits=move || !is_made.get() node_ref=place>
+        <div class="turn" tabindex="-1" class:turn-waits=move || !is_made.get() node_ref=place>
             <Show when=move || is_made.get()>{children()}</Show>
         </div>
     }

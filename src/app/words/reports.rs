@@ -6,6 +6,7 @@ use tracedrop::analysis::Group;
 pub struct ReportsWords {
     pub reports: &'static str,
     pub report_group: fn(Group) -> &'static str,
+    pub headings: &'static str,
     pub no_reports: &'static str,
     pub no_reports_yet: &'static str,
     pub empty_report: &'static str,
@@ -61,6 +62,7 @@ pub struct ReportsWords {
 
 pub const ENGLISH: ReportsWords = ReportsWords {
     reports: "Reports",
+    headings: "In this report",
     report_group: |group| match group {
         Group::Summary => "Summary",
         Group::Gpu => "GPU",
