@@ -3,7 +3,7 @@
 
 use crate::compare::sides::{answer, compared, digest_of, number, table, text};
 use tracedrop::compare::limits::{Limit, Outcome};
-use tracedrop::compare::{CompareQuery, Comparison, Digest, PhaseFilter, compare};
+use tracedrop::compare::{CompareQuery, Comparison, Digest, PhaseFilter, aligned_steps, compare};
 use tracedrop::report::view::{TableQuery, row_order};
 use tracedrop::report::{Block, NoteLevel};
 
@@ -454,4 +454,36 @@ fn one_cause_for_all_kernels_is_told() {
     assert_eq!(first.level, NoteLevel::Warning);
     let wanted = "A and B ran on different GPUs: NVIDIA H100 in A, NVIDIA B200 in B.";
     assert!(first.text.starts_with(wanted), "{}", first.text);
+}
+
+/// Three kernels in each of 8 steps, in B of no known step: a step of A is not aligned with all of B.
+#[test]
+fn a_step_is_not_aligned_with_a_whole_trace() {
+    let side = |has_launches: bool| {
+        let mut made = Made::default();
+        for step in (0..8).map(|i| i * 1000) {
+            made.step(DECODE, step, 990);
+            for (start, name) in [(100, GEMM), (300, ATTENTION), (500, SAMPLING)] {
+                if has_launches {
+                    made.launch(step + start - 50);
+                }
+                made.kernel(name, 7, step + start, 100);
+            }
+        }
+        made.digest()
+    };
+    let (linked, unlinked) = (side(true), side(false));
+    for (a, b, letter) in [(&linked, &unlinked, "B"), (&unlinked, &linked, "A")] {
+        let comparison = compared(a, b);
+        assert!(comparison.reports.iter().all(|report| report.id != "compare-sequence"));
+        assert_eq!(aligned_steps(a, b, PhaseFilter::All), []);
+        let said = all_text(&comparison, "compare-gpu");
+        let wanted = format!("No kernel is linked to a step in {letter}, so whole traces are compared, and");
+        assert!(said.contains(&wanted), "{said}");
+    }
+    for (side, n, what) in [(&linked, 3, "the median step of each side"), (&unlinked, 24, "all of a GPU")] {
+        let said = all_text(&compared(side, side), "compare-sequence");
+        let wanted = format!("{n} kernels aligned; {n} identical; 0 only in A, 0 only in B.");
+        assert!(said.starts_with(&wanted) && said.contains(&format!("Aligns {what}")), "{said}");
+    }
 }

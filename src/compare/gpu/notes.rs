@@ -58,16 +58,25 @@ pub fn add(pair: &Pair<'_>, report: &mut Report) {
             slot.one()
         ));
     }
+    let unlinked = match [0, 1].map(|number| pair.side(number).has_unlinked_steps) {
+        [true, true] => Some("No kernel is linked to a step in A and B"),
+        [true, false] => Some("No kernel is linked to a step in A"),
+        [false, true] => Some("No kernel is linked to a step in B"),
+        [false, false] => None,
+    };
     if pair.is_made_whole {
-        report.warning(
-            "A and B have no kind of step in common, so whole traces are compared. If they contain different numbers of steps, \
-             that adds to the differences.",
-        );
+        report.warning(format!(
+            "{}, so whole traces are compared, and kernels of steps are not aligned. If A and B contain different numbers of \
+             steps, that adds to the differences.",
+            unlinked.unwrap_or("A and B have no kind of step in common")
+        ));
     } else if pair.main() == Some(Slot::Whole) {
-        report.info(
-            "No steps in these traces, so whole traces are compared, per GPU. Annotations such as ProfilerStep#3 or \
-             execute_context_… mark steps.",
-        );
+        report.info(match unlinked {
+            Some(why) => format!("{why}, so whole traces are compared, per GPU."),
+            None => "No steps in these traces, so whole traces are compared, per GPU. Annotations such as ProfilerStep#3 or \
+                     execute_context_… mark steps."
+                .to_string(),
+        });
     }
     if let Some(slot) = pair.main() {
         let n = [pair.n(0, slot), pair.n(1, slot)];

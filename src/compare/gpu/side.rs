@@ -228,7 +228,7 @@ pub struct Piece {
     pub start: i64,
 }
 
-/// A typical step of a phase, in launch order.
+/// A typical step of a phase, or all of a GPU without steps, in launch order.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Sequence {
     pub slot: Slot,
@@ -289,6 +289,8 @@ pub struct GpuSide {
     pub is_busy_only: bool,
     /// Whether Python frames are recorded.
     pub has_frames: bool,
+    /// Whether a trace has steps, but no kernel or copy that is known to belong to one.
+    pub has_unlinked_steps: bool,
 }
 
 /// Recorded work of steps that lack records, so no step time can be told.
@@ -395,14 +397,12 @@ impl GpuSide {
         }
         let mut sums: Vec<Sum> = sums.into_values().collect();
         sort::by_key(&mut sums, |sum| sum.name);
-        let largest = self.sequences.iter().max_by_key(|sequence| sequence.pieces.len());
+        // A typical step is no whole trace, and its kernels would seem to be all that ran.
+        let is_whole = |sequence: &&Sequence| sequence.slot == Slot::Whole;
         GpuSide {
             sums,
             stretches: by_device.into_iter().flatten().collect(),
-            sequences: largest
-                .map(|sequence| Sequence { slot: Slot::Whole, ..sequence.clone() })
-                .into_iter()
-                .collect(),
+            sequences: self.sequences.iter().filter(is_whole).cloned().collect(),
             layers: Vec::new(),
             n_left_out_steps: 0,
             left_out_slots: Vec::new(),
@@ -454,6 +454,7 @@ struct Builder {
 impl Builder {
     fn add(&mut self, gpu: &GpuTrace<'_>) {
         let has_steps = gpu.work.iter().any(|work| work.step != NO_STEP);
+        self.side.has_unlinked_steps |= !gpu.steps.is_empty() && !gpu.work.is_empty() && !has_steps;
         let slot_of = |step: u32| match gpu.annotation(step) {
             _ if !has_steps => Slot::Whole,
             Some(what) => Slot::of(what.phase),
