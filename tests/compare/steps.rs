@@ -487,3 +487,53 @@ fn a_step_is_not_aligned_with_a_whole_trace() {
         assert!(said.starts_with(&wanted) && said.contains(&format!("Aligns {what}")), "{said}");
     }
 }
+
+/// Two prefill steps are too few to test: that they take 700 µs instead of 400 is said, and exceeds no limit on the time of a step.
+#[test]
+fn changes_of_few_steps_are_told_as_untested() {
+    let side = |n_prefill: usize, prefill: i64, decode: i64| {
+        let (prefill, decode): (&[_], &[_]) = (&[(GEMM, prefill)], &[(GEMM, decode)]);
+        let steps = [vec![(PREFILL, prefill); n_prefill], vec![(DECODE, decode); 18]].concat();
+        queued(&steps).digest()
+    };
+    let a = side(2, 400, 200);
+    let comparison = compared(&a, &side(2, 700, 200));
+    assert_eq!(
+        summary(&comparison),
+        "No change: 200.0 µs per decode step in A, 200.0 µs in B; 75.0% more time per prefill step (400.0 µs in A, 700.0 µs in B, \
+         not tested)."
+    );
+    let lists: Vec<_> = crate::compare::sides::lists(&comparison.reports[0]).collect();
+    let [list] = &lists[..] else { panic!("one list") };
+    let changes: Vec<_> = list.findings.iter().map(|line| (line.time, &*line.text)).collect();
+    assert_eq!(list.title, "Largest changes per prefill step");
+    assert_eq!(changes, [(Some(300_000), "GEMM (same kernel count, 1.75× longer each)")]);
+    assert!(!is_exceeded(&comparison, "gpu.per_step > 3%") && is_exceeded(&comparison, "gpu.prefill > 3%"));
+    let both = compared(&a, &side(2, 700, 300));
+    let wanted = "; 75.0% more time per prefill step (400.0 µs in A, 700.0 µs in B, not tested).";
+    assert!(
+        summary(&both).starts_with("B takes 50.0% more") && summary(&both).ends_with(wanted),
+        "{}",
+        summary(&both)
+    );
+    // Less than 1% is no change.
+    let little = compared(&a, &side(2, 403, 200));
+    assert_eq!(summary(&little), "No change: 200.0 µs per decode step in A, 200.0 µs in B.");
+}
+
+/// 2 · 400 µs of A have no counterpart.
+#[test]
+fn phases_of_one_side_are_named() {
+    let side = |n_prefill: usize| {
+        let (prefill, decode): (&[_], &[_]) = (&[(GEMM, 400)], &[(GEMM, 200)]);
+        queued(&[vec![(PREFILL, prefill); n_prefill], vec![(DECODE, decode); 18]].concat()).digest()
+    };
+    for (a, b, letter) in [(2, 0, "A"), (0, 2, "B")] {
+        let comparison = compared(&side(a), &side(b));
+        let Block::Note(first) = &comparison.reports[0].blocks[0] else { panic!("a warning") };
+        let wanted =
+            format!("Only {letter} has prefill steps (2 steps, 800.0 µs), so they are not compared.");
+        assert_eq!((first.level, &*first.text), (NoteLevel::Warning, &*wanted));
+    }
+    assert!(!all_text(&compared(&side(2), &side(2)), "compare-gpu").contains("Only "));
+}

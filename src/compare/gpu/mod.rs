@@ -170,25 +170,24 @@ impl<'a> Pair<'a> {
 
     fn find_main(&self) -> Option<Slot> {
         let first = self.common().next()?;
-        let [a, b] = self.durations(first);
-        let is_unchanged = match verdict(&a, &b) {
-            Verdict::Same | Verdict::Noise => true,
-            Verdict::MaybeMore | Verdict::MaybeLess => {
-                (b.mean - a.mean).abs() <= MIN_SHARE * a.mean.max(b.mean)
-            }
-            Verdict::More | Verdict::Less => false,
-        };
-        let changed = || self.common().find(|slot| self.is_changed(*slot));
-        if is_unchanged { changed().or(Some(first)) } else { Some(first) }
+        // What a few steps of another phase took must not exceed a budget.
+        let changed = || self.common().find(|slot| self.is_changed(*slot) && self.is_tested(*slot));
+        if self.is_changed(first) { Some(first) } else { changed().or(Some(first)) }
     }
 
-    /// Whether steps of a phase take significantly more or less time.
+    /// Whether steps of a phase take significantly more or less time; by more than 1% with too few to test that.
     pub fn is_changed(&self, slot: Slot) -> bool {
         let [a, b] = self.durations(slot);
-        matches!(verdict(&a, &b), Verdict::More | Verdict::Less)
+        verdict(&a, &b) != Verdict::Noise && (b.mean - a.mean).abs() > MIN_SHARE * a.mean.max(b.mean)
     }
 
-    /// Phases besides the main one that changed significantly, in time or in parts that make up for each other.
+    /// Whether a phase has enough steps to tell changes from noise.
+    pub fn is_tested(&self, slot: Slot) -> bool {
+        let [a, b] = self.durations(slot);
+        band(&a, &b).is_some()
+    }
+
+    /// Phases besides the main one that changed, in time or in parts that make up for each other.
     pub fn also_changed(&self) -> impl Iterator<Item = Slot> {
         let is_other = move |slot: &Slot| Some(*slot) != self.main;
         self.common()

@@ -1,11 +1,11 @@
 //! Notes and warnings on the reliability of the comparison.
 
 use super::side::{GpuSide, Slot};
-use super::{Pair, words};
+use super::{Pair, steps_words, words};
 use crate::analysis::gpu::Lack;
 use crate::analysis::gpu::stats::{SumNs, share};
 use crate::analysis::gpu_ranks::listed;
-use crate::base::units::{counted, group_digits};
+use crate::base::units::{counted, format_ns, group_digits};
 use crate::report::Report;
 
 /// Share of unclassified kernels above which a warning is added.
@@ -78,6 +78,7 @@ pub fn add(pair: &Pair<'_>, report: &mut Report) {
                 .to_string(),
         });
     }
+    phases_of_one_side(pair, report);
     if let Some(slot) = pair.main() {
         let n = [pair.n(0, slot), pair.n(1, slot)];
         if n[0] != n[1] {
@@ -150,6 +151,28 @@ pub fn missing(side: &GpuSide) -> Option<String> {
             group_digits(i128::from(n)),
             group_digits(i128::from(side.n_launches))
         )),
+    }
+}
+
+/// Names phases that only A or only B has: nothing else says that a part of its time has no counterpart.
+fn phases_of_one_side(pair: &Pair<'_>, report: &mut Report) {
+    for slot in pair.slots.iter().filter(|slot| !matches!(slot, Slot::Outside | Slot::Whole)) {
+        let (number, letter) = match [0, 1].map(|number| pair.n(number, *slot) > 0) {
+            [true, false] => (0, "A"),
+            [false, true] => (1, "B"),
+            _ => continue,
+        };
+        // A side without kernels is said to have none, and its steps that lack records to be left out.
+        let other = pair.side(1 - number);
+        if other.sums.is_empty() || other.left_out_slots.contains(slot) {
+            continue;
+        }
+        report.warning(format!(
+            "Only {letter} has {}s ({}, {}), so they are not compared.",
+            slot.one(),
+            steps_words(pair.n(number, *slot)),
+            format_ns(pair.sum(number, *slot, |stretch| stretch.time.wall()))
+        ));
     }
 }
 

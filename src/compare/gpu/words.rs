@@ -118,13 +118,18 @@ fn others(pair: &Pair<'_>, slot: Slot) -> String {
     let also_changed: Vec<Slot> = pair.also_changed().collect();
     let changed = also_changed.iter().map(|other| {
         let other = *other;
+        let is_tested = pair.is_tested(other);
         if !pair.is_changed(other) {
-            return format!("; no significant change per {}, but in its parts", other.one());
+            return match is_tested {
+                true => format!("; no significant change per {}, but in its parts", other.one()),
+                false => format!("; no change above 1% per {}, but in its parts (not tested)", other.one()),
+            };
         }
         let [a, b] = pair.durations(other);
         let change = faster(other, &a, &b);
         let [a, b] = [a, b].map(|of| format_ns(of.mean.round() as i64));
-        format!("; {} ({a} in A, {b} in B)", change.strip_prefix("B takes ").unwrap_or(&change))
+        let not_tested = if is_tested { "" } else { ", not tested" };
+        format!("; {} ({a} in A, {b} in B{not_tested})", change.strip_prefix("B takes ").unwrap_or(&change))
     });
     let unchanged = pair.common().next().filter(|first| *first != slot && !also_changed.contains(first));
     let unchanged = unchanged.map(|first| format!("; no significant change per {}", first.one()));
@@ -184,12 +189,13 @@ fn opposite(pair: &Pair<'_>, slot: Slot) -> Option<String> {
     Some(parts.join("; "))
 }
 
-/// Whether operations or other parts of the steps of a phase take significantly more or less time, by at least 1% of a step.
+/// Whether operations or other parts of the steps of a phase take more or less time, by at least 1% of a step: significantly, if there
+/// are enough steps to test that.
 pub fn has_changed_parts(pair: &Pair<'_>, slot: Slot) -> bool {
     let wall = pair.durations(slot)[0].mean;
     lines(pair, slot).iter().any(|line| {
         let is_large = line.difference().unsigned_abs() as f64 >= MIN_SHARE * wall;
-        is_large && matches!(line.verdict, Verdict::More | Verdict::Less)
+        is_large && !matches!(line.verdict, Verdict::Noise | Verdict::Same)
     })
 }
 
