@@ -437,14 +437,17 @@ fn a_constant_difference_between_gpus_is_no_noise() {
 /// What has one cause for all kernels is told by it.
 #[test]
 fn one_cause_for_all_kernels_is_told() {
-    let side = |percent: i64, model: &str| {
-        let kernels: Vec<(&str, i64)> =
+    // The last step is in no number per step.
+    let with_last = |percent: i64, last: i64, model: &str| {
+        let kernels = |percent: i64| {
             [(GEMM, 200), (ATTENTION, 100), (SAMPLING, 20), ("layer_norm_kernel", 40)]
                 .map(|(name, dur)| (name, dur * percent / 100))
-                .to_vec();
-        queued(&vec![(DECODE, &kernels[..]); 7]).digest_on(model)
+        };
+        let (kernels, last) = (kernels(percent), kernels(last));
+        queued(&[vec![(DECODE, &kernels[..]); 6], vec![(DECODE, &last[..])]].concat()).digest_on(model)
     };
-    let a = side(100, "NVIDIA H100");
+    let side = |percent: i64, model: &str| with_last(percent, percent, model);
+    let a = with_last(100, 900, "NVIDIA H100");
     let comparison = compared(&a, &side(105, "NVIDIA H100"));
     let wanted = ", nearly all kernels 5.0% slower. That suggests lower clocks in B.";
     assert!(summary(&comparison).ends_with(wanted), "{}", summary(&comparison));
@@ -536,4 +539,29 @@ fn phases_of_one_side_are_named() {
         assert_eq!((first.level, &*first.text), (NoteLevel::Warning, &*wanted));
     }
     assert!(!all_text(&compared(&side(2), &side(2)), "compare-gpu").contains("Only "));
+}
+
+/// The GEMM takes 1 ms in the last step of A, which no number per step is of, 100 µs in the others, and 110 µs in B.
+#[test]
+fn kernels_are_of_the_steps_that_are_compared() {
+    let first = |comparison: &Comparison| {
+        let line = &answer(comparison).unwrap().findings[0];
+        (line.time, line.text.clone())
+    };
+    let decode = |kernels: &[&[(&str, i64)]]| {
+        queued(&kernels.iter().map(|kernels| (DECODE, *kernels)).collect::<Vec<_>>()).digest()
+    };
+    let (usual, last, later): (&[_], &[_], &[_]) = (&[(GEMM, 100)], &[(GEMM, 1000)], &[(GEMM, 110)]);
+    let a = decode(&[vec![usual; 7], vec![last]].concat());
+    let comparison = compared(&a, &decode(&[later; 8]));
+    assert_eq!(first(&comparison), (Some(10_000), "GEMM (same kernel count, 1.10× longer each)".to_string()));
+    // Attention of A is in its last step only.
+    let more: &[_] = &[(GEMM, 100), (ATTENTION, 50)];
+    let comparison = compared(&decode(&[vec![usual; 7], vec![more]].concat()), &decode(&[more; 8]));
+    assert_eq!(first(&comparison), (Some(50_000), "Attention (1 kernel per step, was 0)".to_string()));
+    // Of 39 steps one has another kernel: 450 / 39 µs.
+    let once: &[_] = &[(GEMM, 100), (SAMPLING, 450)];
+    let b = decode(&[vec![usual; 5], vec![once], vec![usual; 34]].concat());
+    let comparison = compared(&decode(&[usual; 40]), &b);
+    assert_eq!(first(&comparison), (Some(11_538), "Sampling (only in B, 0.02564 per step)".to_string()));
 }

@@ -108,6 +108,14 @@ pub struct Sum {
     pub cut: (u64, i64),
 }
 
+impl Sum {
+    /// Count and total of the steps that numbers per step are of: all, or as [`GpuSide::leaves_out_cut`] says.
+    pub fn per_step(&self, leaves_out_cut: bool) -> (u64, i64) {
+        let (n, ns) = if leaves_out_cut { self.cut } else { (0, 0) };
+        (self.count - n, self.total.saturating_sub(ns))
+    }
+}
+
 /// Index into [`GpuSide::operations`], nanoseconds, count.
 pub type OfOperation = (u32, i64, u64);
 
@@ -346,6 +354,11 @@ impl GpuSide {
     pub fn is_endless(&self, slot: Slot) -> bool {
         let mut steps = self.of_slot(slot).peekable();
         steps.peek().is_some() && steps.all(|step| step.is_cut)
+    }
+
+    /// Whether numbers per step of a phase leave out steps that are cut off: [`whole`].
+    pub fn leaves_out_cut(&self, slot: Slot) -> bool {
+        self.of_slot(slot).any(|step| step.is_cut) && !self.is_endless(slot)
     }
 
     /// Total duration of kernels and copies in phases that pass the filter.

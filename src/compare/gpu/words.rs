@@ -10,7 +10,7 @@ use crate::analysis::gpu::kernel_names::readable;
 use crate::analysis::gpu::stats::SumNs;
 use crate::base::hash::HashMap;
 use crate::base::sort;
-use crate::base::units::{Unit, counted, format_ns, format_signed_ns, group_digits};
+use crate::base::units::{Unit, counted, format_float, format_ns, format_signed_ns, group_digits};
 use crate::compare::noise::{MIN_SHARE, MIN_STEPS, Sample, Verdict, band, verdict};
 use crate::compare::tables::ratio;
 use crate::filter;
@@ -226,19 +226,21 @@ const MIN_ALIKE: usize = 4;
 const NEARLY_ALL: f64 = 0.8;
 const ALIKE: f64 = 0.015;
 
-/// B / A of the mean duration of kernels, if it is about the same for nearly all kernels of a phase, the busy time of a step changed by
-/// that, and its whole time mostly by that.
+/// B / A of the mean duration of kernels in steps that numbers per step are of, if it is about the same for nearly all kernels of a phase,
+/// the busy time of a step changed by that, and its whole time mostly by that.
 fn uniform(pair: &Pair<'_>, slot: Slot) -> Option<f64> {
     let mut sums: HashMap<&str, [(i64, u64); 2]> = HashMap::default();
     let mut all = [0.0; 2];
     for number in [0, 1] {
         let side = pair.side(number);
+        let leaves_out_cut = side.leaves_out_cut(slot);
         for sum in side.sums.iter().filter(|sum| sum.slot == slot) {
             let Some(name) = side.names.get(sum.name as usize).filter(|name| name.is_kernel) else {
                 continue;
             };
-            sums.entry(&name.text).or_default()[number] = (sum.total, sum.count);
-            all[number] += sum.total as f64;
+            let (count, total) = sum.per_step(leaves_out_cut);
+            sums.entry(&name.text).or_default()[number] = (total, count);
+            all[number] += total as f64;
         }
     }
     // Total of A, total of B, and B / A of the mean.
@@ -508,7 +510,8 @@ fn outside_operation(pair: &Pair<'_>, slot: Slot) -> String {
 /// `Attention (same kernel count, 2.7× longer each)`.
 fn operation_line(row: &Row) -> Line {
     let [a, b] = row.count_per_step;
-    let mean = |side: usize| row.total[side] as f64 / row.count[side].max(1) as f64;
+    // Of the steps that the numbers per step are of.
+    let mean = |side: usize| row.samples[side].mean / row.count_per_step[side];
     let per = per(&[row]);
     let why = match (row.count[0], row.count[1]) {
         (0, _) => format!("only in B, {} {per}", count(b)),
@@ -524,7 +527,8 @@ fn operation_line(row: &Row) -> Line {
                 };
                 format!("{} {} {per}, was {}", count(b), if b == 1.0 { one } else { many }, count(a))
             };
-            format!("{counts}, {}", each(mean(0), mean(1)))
+            // All of a side may be in steps that are cut off.
+            if a > 0.0 && b > 0.0 { format!("{counts}, {}", each(mean(0), mean(1))) } else { counts }
         }
     };
     Line {
@@ -539,6 +543,7 @@ fn operation_line(row: &Row) -> Line {
     }
 }
 
+/// A mean of counts; what few steps have is not 0.
 fn count(n: f64) -> String {
-    if n.fract() == 0.0 { format!("{n:.0}") } else { format!("{n:.1}") }
+    format_float(n, Unit::Plain)
 }
