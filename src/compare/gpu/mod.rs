@@ -26,7 +26,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 
 /// Id of the GPU comparison report.
-const REPORT: &str = "compare-gpu";
+pub(super) const REPORT: &str = "compare-gpu";
 
 /// Both sides, and the phases that are compared.
 pub(super) struct Pair<'a> {
@@ -359,6 +359,18 @@ pub const MEASURES: &[(&str, &str)] = &[
     ("gpu.launches", "kernels, copies and fills per step"),
 ];
 
+/// Whether GPU comparisons have such a metric, if both sides have data for it.
+pub(super) fn is_metric(id: &str) -> bool {
+    let mut phases =
+        [Slot::Prefill, Slot::Decode, Slot::Mixed, Slot::Idle, Slot::Step, Slot::Whole].into_iter();
+    MEASURES.iter().any(|(known, _)| *known == id) || phases.any(|slot| metric_of(slot) == id)
+}
+
+/// The wall time per step of a phase.
+fn metric_of(slot: Slot) -> String {
+    format!("gpu.{}", slot.name().replace(' ', "_"))
+}
+
 /// Adds the measures of one side, as both A and B; none without a GPU.
 pub(super) fn add_measures_of(side: &Digest, out: &mut Vec<Measure>) {
     // Only the measures: no tables are joined and no steps aligned.
@@ -396,9 +408,8 @@ fn measures(pair: &Pair<'_>, out: &mut Vec<Measure>) {
     }
     let on_both = |slot: &&Slot| pair.n(0, **slot) > 0 && pair.n(1, **slot) > 0;
     for slot in pair.slots.iter().filter(on_both).filter(|slot| !pair.is_busy_only(**slot)) {
-        let id = format!("gpu.{}", slot.name().replace(' ', "_"));
         let what = format!("wall time per {}", slot.one());
-        push(id, what, Unit::Ns, pair.durations(*slot));
+        push(metric_of(*slot), what, Unit::Ns, pair.durations(*slot));
     }
     for operation in pair.operations() {
         let id = format!("gpu.op.{}", operation.replace(' ', "_"));
