@@ -565,3 +565,15 @@ fn kernels_are_of_the_steps_that_are_compared() {
     let comparison = compared(&decode(&[usual; 40]), &b);
     assert_eq!(first(&comparison), (Some(11_538), "Sampling (only in B, 0.02564 per step)".to_string()));
 }
+
+/// B has launches only: that says all, and nothing of when they ran.
+#[test]
+fn a_side_without_records_has_no_kernels() {
+    let mut launches = Made::default();
+    (0..16).for_each(|i| launches.launch(100 * i));
+    let said = all_text(&compared(&host_bound(8, 500), &launches.digest()), "compare-gpu");
+    assert!(said.starts_with("Only A has GPU activity."), "{said}");
+    let wanted = "No kernels in B: 16 of 16 kernel and graph launches have no timed device record.";
+    assert!(said.contains(wanted), "{said}");
+    assert!(!said.contains("incomplete") && !said.contains("None of these"), "{said}");
+}

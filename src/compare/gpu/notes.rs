@@ -26,7 +26,9 @@ pub fn add(pair: &Pair<'_>, report: &mut Report) {
         ));
     }
     for (number, letter) in ["A", "B"].into_iter().enumerate() {
-        if let Some(missing) = missing(pair.side(number)) {
+        // Without any kernel, only that is said, below.
+        let missing = missing(pair.side(number)).filter(|_| !pair.side(number).sums.is_empty());
+        if let Some(missing) = missing {
             let left_out = match pair.side(number).n_left_out_steps {
                 0 => String::new(),
                 n => {
@@ -105,10 +107,8 @@ pub fn add(pair: &Pair<'_>, report: &mut Report) {
     for (number, letter) in ["A", "B"].into_iter().enumerate() {
         let side = pair.side(number);
         if side.sums.is_empty() {
-            let why = match side.n_missing {
-                0 => "it was recorded without GPU activities, or its GPU was idle",
-                _ => "no launch has a timed device record",
-            };
+            let why = missing(side)
+                .unwrap_or_else(|| "it was recorded without GPU activities, or its GPU was idle".to_string());
             report.warning(format!("No kernels in {letter}: {why}."));
             continue;
         }
