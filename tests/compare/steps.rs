@@ -577,3 +577,21 @@ fn a_side_without_records_has_no_kernels() {
     assert!(said.contains(wanted), "{said}");
     assert!(!said.contains("incomplete") && !said.contains("None of these"), "{said}");
 }
+
+/// Of 1,000 µs the GEMM takes 100 more, another kernel 5 and a third 4.
+#[test]
+fn smaller_changes_are_counted() {
+    let side = |gemm: i64, attention: i64, sampling: i64| {
+        let kernels: &[_] = &[(GEMM, gemm), (ATTENTION, attention), (SAMPLING, sampling)];
+        queued(&[(DECODE, kernels); 7]).digest()
+    };
+    let a = side(600, 200, 200);
+    for (b, wanted) in [
+        (side(700, 205, 200), "1 smaller change, below 1% of A’s time"),
+        (side(700, 205, 204), "2 smaller changes, each below 1% of A’s time"),
+    ] {
+        let comparison = compared(&a, &b);
+        let last = answer(&comparison).unwrap().findings.last().unwrap();
+        assert_eq!(last.text, wanted);
+    }
+}

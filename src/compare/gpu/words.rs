@@ -380,10 +380,10 @@ fn rest(lines: &[Line], wall_a: i64) -> Option<Finding> {
     }
     let table =
         lines.first().map(|line| line.table).filter(|table| lines.iter().all(|line| line.table == *table));
-    let changes = counted(lines.len() as u64, "smaller change", "smaller changes");
+    let changes = counted(lines.len() as u64, "smaller change,", "smaller changes, each");
     (!lines.is_empty()).then(|| Finding {
         id: "difference".to_string(),
-        text: format!("{changes}, each below 1% of A’s time"),
+        text: format!("{changes} below 1% of A’s time"),
         time: Some(difference),
         share: ratio(wall_a.into(), difference.into()),
         evidence: evidence.facts,
