@@ -1,7 +1,7 @@
 //! Steps of made traces: the last one, several phases and kinds, kernels outside of them, and causes of their idle time.
 //! Times are in microseconds.
 
-use crate::compare::sides::{answer, compared, digest_of, number, table, text};
+use crate::compare::sides::{answer, compared, digest_of, number, sum, table, text};
 use tracedrop::compare::limits::{Limit, Outcome};
 use tracedrop::compare::{CompareQuery, Comparison, Digest, PhaseFilter, aligned_steps, compare};
 use tracedrop::report::view::{TableQuery, row_order};
@@ -348,6 +348,10 @@ fn idle_time_of_unknown_cause_on_one_side_is_compared_as_a_whole() {
     let found = row_order(time, &query).unwrap();
     let total = |id: &str| found.iter().map(|row| number(time, *row as usize, id)).sum::<i128>();
     assert_eq!([total("total_a"), total("total_b")], [19 * 10_000, 19 * 300_000]);
+    // It changed by as much in the table: no cause of A is missing in B. All of the time changed by nothing else.
+    assert_eq!([total("total_difference"), sum(time, "total_difference")], [19 * 290_000; 2]);
+    let parts: Vec<String> = (0..time.n_rows()).map(|row| text(time, row, "part")).collect();
+    assert_eq!(parts, ["computation", "exposed communication", "exposed copies", "idle"]);
 }
 
 /// Steps of 50, 100 and 50 µs; of the second kernel of some of them, only the launch is recorded.

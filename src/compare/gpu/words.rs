@@ -3,7 +3,8 @@
 use super::super::words::each;
 use super::side::{Slot, Stretch};
 use super::steps::{
-    EXPOSED_COMMUNICATION, IDLE_FOR_HOST, IDLE_QUEUED, IDLE_UNKNOWN, Row, per, row, unknown_share,
+    EXPOSED_COMMUNICATION, IDLE, IDLE_FOR_HOST, IDLE_QUEUED, IDLE_UNKNOWN, MOSTLY_UNKNOWN, Row, per, row,
+    unknown_share,
 };
 use super::{Pair, REPORT, charts, faster, per_step_words, steps_words};
 use crate::analysis::gpu::kernel_names::readable;
@@ -397,9 +398,6 @@ fn rest(lines: &[Line], wall_a: i64) -> Option<Finding> {
     })
 }
 
-/// Share of idle time of unknown cause from which idle time is not compared by cause.
-const MOSTLY_UNKNOWN: f64 = 0.5;
-
 /// Changes of the time of a step; they add up to its change.
 fn lines(pair: &Pair<'_>, slot: Slot) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
@@ -431,8 +429,8 @@ fn lines(pair: &Pair<'_>, slot: Slot) -> Vec<Line> {
         // What is unknown on one side cannot be compared by cause: all of the idle time.
         let (name, side) = match unknown {
             [true, true] => (IDLE_UNKNOWN, ""),
-            [true, false] => ("idle", " in A"),
-            [false, _] => ("idle", " in B"),
+            [true, false] => (IDLE, " in A"),
+            [false, _] => (IDLE, " in B"),
         };
         let text = |word: &str| format!("{word} idle time, cause unknown{side}");
         let of_idle = LineOf { name, table: PARTS, filter: "part:idle".to_string() };
