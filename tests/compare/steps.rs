@@ -301,6 +301,30 @@ fn communication_that_is_no_longer_overlapped_is_exposed() {
     assert_eq!(first.text, "less exposed communication (more overlap with compute)");
 }
 
+/// The same of a copy: 80 of its 100 µs run behind the GEMM.
+#[test]
+fn copies_that_are_no_longer_overlapped_are_exposed() {
+    let side = |start_of_copy: i64| {
+        let mut made = Made::default();
+        for start in (0..7).map(|i| i * 1000) {
+            made.step(DECODE, start, 100);
+            made.launched(GEMM, start + 10, 7, start + 20, 300);
+            made.launch(start + 20);
+            let args = format!(r#""device":0,"stream":9,"bytes":4096,"correlation":{}"#, made.events.len());
+            let name = "Memcpy DtoH (Device -> Pinned)";
+            made.event("gpu_memcpy", name, 9, [start + start_of_copy, 100], &args);
+        }
+        made.digest()
+    };
+    let comparison = compared(&side(100), &side(300));
+    let changes: Vec<_> =
+        answer(&comparison).unwrap().findings.iter().map(|line| (line.time, &*line.text)).collect();
+    assert!(
+        changes.contains(&(Some(80_000), "more exposed copies (less overlap with kernels)")),
+        "{changes:?}"
+    );
+}
+
 /// Without launches, nothing tells what the GPU waited for.
 #[test]
 fn idle_time_of_unknown_cause_is_not_between_queued_kernels() {

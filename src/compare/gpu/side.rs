@@ -148,7 +148,9 @@ pub struct Time {
     pub idle_for_host: i64,
     /// The part of [`Time::idle`] with an unknown cause: the launch of the next kernel is not recorded, or clocks disagree.
     pub idle_unknown: i64,
+    /// Communication and copies, overlapped or not.
     pub communication: i64,
+    pub copies: i64,
     /// The part of the busy time in which only kernels ran that were launched outside steps.
     pub outside: i64,
 }
@@ -174,6 +176,7 @@ impl Time {
             (&mut self.idle_for_host, other.idle_for_host),
             (&mut self.idle_unknown, other.idle_unknown),
             (&mut self.communication, other.communication),
+            (&mut self.copies, other.copies),
             (&mut self.outside, other.outside),
         ] {
             *sum = sum.saturating_add(more);
@@ -195,6 +198,7 @@ impl Time {
             idle_for_host,
             idle_unknown,
             communication: parts.communication,
+            copies: parts.copies,
             outside,
         }
     }

@@ -1,10 +1,10 @@
 //! Largest changes from A to B, as lines that add up to the total difference.
 
 use super::super::words::each;
-use super::side::{Slot, Stretch};
+use super::side::{Slot, Stretch, Time};
 use super::steps::{
-    EXPOSED_COMMUNICATION, IDLE, IDLE_FOR_HOST, IDLE_QUEUED, IDLE_UNKNOWN, MOSTLY_UNKNOWN, Row, per, row,
-    unknown_share,
+    EXPOSED_COMMUNICATION, EXPOSED_COPIES, IDLE, IDLE_FOR_HOST, IDLE_QUEUED, IDLE_UNKNOWN, MOSTLY_UNKNOWN,
+    Row, per, row, unknown_share,
 };
 use super::{Pair, REPORT, charts, faster, per_step_words, steps_words};
 use crate::analysis::gpu::kernel_names::readable;
@@ -454,12 +454,6 @@ fn lines(pair: &Pair<'_>, slot: Slot) -> Vec<Line> {
     let change = |[a, b]: [Sample; 2]| b.mean - a.mean;
     let overlaps = pair.samples(slot, |_, stretch| overlap(stretch));
     let less_overlap = change(overlaps);
-    let exposed = -change(pair.samples(slot, |_, stretch| {
-        stretch.time.communication.saturating_sub(stretch.time.exposed_communication)
-    }));
-    // Hidden communication may also just have become shorter.
-    let row = row(pair, slot, EXPOSED_COMMUNICATION, |stretch| stretch.time.exposed_communication);
-    let more_exposed = change(row.samples);
     let explains = |by: f64| less_overlap * by > 0.0 && by.abs() >= NEARLY_ALL * less_overlap.abs();
     let rounded = |samples: [Sample; 2]| samples.map(|sample| sample.mean.round() as i64);
     let mut line = Line {
@@ -473,16 +467,32 @@ fn lines(pair: &Pair<'_>, slot: Slot) -> Vec<Line> {
         filter: String::new(),
     };
     line.text = format!("{} between kernels", line.name);
-    if explains(exposed) && explains(more_exposed) {
+    /// Nanoseconds in which anything of a kind ran, and those that are exposed.
+    type Exposed = fn(&Time) -> (i64, i64);
+    let kinds: [(&str, &str, Exposed); 2] = [
+        (EXPOSED_COMMUNICATION, "compute", |time| (time.communication, time.exposed_communication)),
+        (EXPOSED_COPIES, "kernels", |time| (time.copies, time.exposed_copies)),
+    ];
+    for (name, with, get) in kinds {
+        let hidden = change(pair.samples(slot, |_, stretch| {
+            let (all, exposed) = get(&stretch.time);
+            all.saturating_sub(exposed)
+        }));
+        // What is hidden may also just have become shorter.
+        let row = row(pair, slot, name, |stretch| get(&stretch.time).1);
+        if !explains(-hidden) || !explains(change(row.samples)) {
+            continue;
+        }
         let (word, other) = if less_overlap > 0.0 { ("more", "less") } else { ("less", "more") };
-        line.text = format!("{word} exposed communication ({other} overlap with compute)");
-        line.name = EXPOSED_COMMUNICATION.to_string();
-        (line.table, line.filter) = (PARTS, filter::is("part", EXPOSED_COMMUNICATION));
+        line.text = format!("{word} {name} ({other} overlap with {with})");
+        line.name = name.to_string();
+        (line.table, line.filter) = (PARTS, filter::is("part", name));
         let [a, b] = rounded(row.samples);
-        // Else a part of the change is a change of communication itself, which has a line of its own.
+        // Else a part of the change is a change of the kind itself, which has a line of its own.
         if b.saturating_sub(a) == line.difference() {
             (line.sides, line.is_overlap, line.status) = ([a, b], false, row.verdict());
         }
+        break;
     }
     lines.push(line);
     lines
