@@ -341,6 +341,10 @@ fn hold(limits: &[Limit], compared: &Compared) -> io::Result<ExitCode> {
                 say!("tracedrop: exceeded: {} ({why})", limit.text);
                 is_passed = true;
             }
+            Err(message) if limit.no_data(compared.comparison()).is_some() => {
+                say!("tracedrop: --fail-on: {message}");
+                return Ok(ExitCode::from(1));
+            }
             Err(message) => return Ok(usage(format!("--fail-on: {message}"))),
         }
     }

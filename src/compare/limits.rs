@@ -1,6 +1,6 @@
 //! Performance budgets for continuous integration: limits such as `gpu.per_step > 3%`.
 
-use super::{Comparison, Digest, Measure, measures_of};
+use super::{Comparison, Digest, Measure, gpu, measures_of};
 use crate::base::text;
 use crate::base::units::{Unit, format_float};
 use crate::filter;
@@ -101,6 +101,21 @@ impl Limit {
         filter::number(number, unit, id, op).map_err(|why| why.trim_end_matches('.').to_string())
     }
 
+    /// Why these traces have no value of a metric that others have. `None` if they have one, or no traces do.
+    pub fn no_data(&self, comparison: &Comparison) -> Option<String> {
+        let measures = || comparison.measures.iter();
+        let has_others = measures().any(|measure| measure.id.starts_with("gpu."));
+        let is_metric = gpu::is_metric(&self.measure) || !has_others && self.measure.starts_with("gpu.op.");
+        if !is_metric || measures().any(|measure| measure.id == self.measure) {
+            return None;
+        }
+        // Without any metric of GPUs, the headline says which side has no kernels.
+        let of_gpus = comparison.reports.iter().find(|report| report.id == gpu::REPORT && !has_others);
+        let why =
+            of_gpus.map_or(String::new(), |report| format!(". {}", report.summary.trim_end_matches('.')));
+        Some(format!("'{}': no data for {} in these traces{why}", self.text, self.measure))
+    }
+
     fn is_beyond(&self, value: f64, limit: f64) -> bool {
         match (self.is_above, self.is_equal_too) {
             (true, false) => value > limit,
@@ -114,10 +129,12 @@ impl Limit {
     /// text if there is no such measure or the unit doesn't fit.
     pub fn check(&self, comparison: &Comparison) -> Result<Outcome, String> {
         let Some(measure) = comparison.measures.iter().find(|measure| measure.id == self.measure) else {
-            return Err(format!(
-                "'{}': no metric '{}' in these traces; list metrics with --list",
-                self.text, self.measure
-            ));
+            return Err(self.no_data(comparison).unwrap_or_else(|| {
+                format!(
+                    "'{}': no metric '{}' in these traces; list metrics with --list",
+                    self.text, self.measure
+                )
+            }));
         };
         let Measure { a, b, .. } = *measure;
         let difference = b - a;
@@ -210,6 +227,7 @@ const MAX_LINE_CHARS: usize = 200;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::Report;
 
     fn comparison(noise: Option<f64>) -> Comparison {
         let measure =
@@ -262,6 +280,29 @@ mod tests {
         assert!(held("gpu.per_step > 3%").is_err() && held("n > 1 s").is_err() && held("m > 1").is_err());
         for wrong in ["", "a", "a >", "> 3", "a > x%", "a > inf", "a = 3", "a => 3%", "a =< 3", "a > 1kg"] {
             assert!(Limit::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn metrics_without_data_are_no_wrong_metrics() {
+        let mut report = Report::new(gpu::REPORT, "What changed");
+        report.summary = "Only A has GPU activity.".to_string();
+        let no_kernels = Comparison { reports: vec![report], ..Comparison::default() };
+        let no_data = |text: &str, comparison: &Comparison| Limit::parse(text).unwrap().no_data(comparison);
+        let why = "'gpu.per_step > 3%': no data for gpu.per_step in these traces. Only A has GPU activity";
+        assert_eq!(no_data("gpu.per_step > 3%", &no_kernels).as_deref(), Some(why));
+        assert_eq!(Limit::parse("gpu.per_step > 3%").unwrap().check(&no_kernels), Err(why.to_string()));
+        assert!(no_data("gpu.op.GEMM > 3%", &no_kernels).is_some());
+        assert_eq!(
+            no_data("gpu.prefill > 3%", &comparison(None)).as_deref(),
+            Some("'gpu.prefill > 3%': no data for gpu.prefill in these traces")
+        );
+        for (text, comparison) in [
+            ("gpu.per_step > 3%", &comparison(None)),
+            ("gpu.op.Gem > 3%", &comparison(None)),
+            ("gpu.perstep > 3%", &no_kernels),
+        ] {
+            assert_eq!(no_data(text, comparison), None, "{text}");
         }
     }
 

@@ -30,6 +30,11 @@ fn exit_codes_tell_what_became_of_limits() {
     {
         assert_eq!(code(wrong), 2, "{wrong:?}");
     }
+    // No data for a metric that is spelled right.
+    const NO_GPU: &str = "../sway/one_event.jsonl";
+    for (metric, expected) in [("gpu.per_step", 1), ("gpu.op.GEMM", 1), ("gpu.perstep", 2)] {
+        assert_eq!(code(&[NO_GPU, NO_GPU, "--fail-on", &format!("{metric} > 3%")]), expected, "{metric}");
+    }
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Steps of made traces: the last one, several phases and kinds, kernels outside of them, and causes of their idle time.
 //! Times are in microseconds.
 
-use crate::compare::sides::{answer, compared, digest_of, number, table, text};
+use crate::compare::sides::{answer, compared, digest_of, number, sum, table, text};
 use tracedrop::compare::limits::{Limit, Outcome};
-use tracedrop::compare::{CompareQuery, Comparison, Digest, PhaseFilter, compare};
+use tracedrop::compare::{CompareQuery, Comparison, Digest, PhaseFilter, aligned_steps, compare};
 use tracedrop::report::view::{TableQuery, row_order};
 use tracedrop::report::{Block, NoteLevel};
 
@@ -301,6 +301,30 @@ fn communication_that_is_no_longer_overlapped_is_exposed() {
     assert_eq!(first.text, "less exposed communication (more overlap with compute)");
 }
 
+/// The same of a copy: 80 of its 100 µs run behind the GEMM.
+#[test]
+fn copies_that_are_no_longer_overlapped_are_exposed() {
+    let side = |start_of_copy: i64| {
+        let mut made = Made::default();
+        for start in (0..7).map(|i| i * 1000) {
+            made.step(DECODE, start, 100);
+            made.launched(GEMM, start + 10, 7, start + 20, 300);
+            made.launch(start + 20);
+            let args = format!(r#""device":0,"stream":9,"bytes":4096,"correlation":{}"#, made.events.len());
+            let name = "Memcpy DtoH (Device -> Pinned)";
+            made.event("gpu_memcpy", name, 9, [start + start_of_copy, 100], &args);
+        }
+        made.digest()
+    };
+    let comparison = compared(&side(100), &side(300));
+    let changes: Vec<_> =
+        answer(&comparison).unwrap().findings.iter().map(|line| (line.time, &*line.text)).collect();
+    assert!(
+        changes.contains(&(Some(80_000), "more exposed copies (less overlap with kernels)")),
+        "{changes:?}"
+    );
+}
+
 /// Without launches, nothing tells what the GPU waited for.
 #[test]
 fn idle_time_of_unknown_cause_is_not_between_queued_kernels() {
@@ -348,6 +372,10 @@ fn idle_time_of_unknown_cause_on_one_side_is_compared_as_a_whole() {
     let found = row_order(time, &query).unwrap();
     let total = |id: &str| found.iter().map(|row| number(time, *row as usize, id)).sum::<i128>();
     assert_eq!([total("total_a"), total("total_b")], [19 * 10_000, 19 * 300_000]);
+    // It changed by as much in the table: no cause of A is missing in B. All of the time changed by nothing else.
+    assert_eq!([total("total_difference"), sum(time, "total_difference")], [19 * 290_000; 2]);
+    let parts: Vec<String> = (0..time.n_rows()).map(|row| text(time, row, "part")).collect();
+    assert_eq!(parts, ["computation", "exposed communication", "exposed copies", "idle"]);
 }
 
 /// Steps of 50, 100 and 50 µs; of the second kernel of some of them, only the launch is recorded.
@@ -437,14 +465,17 @@ fn a_constant_difference_between_gpus_is_no_noise() {
 /// What has one cause for all kernels is told by it.
 #[test]
 fn one_cause_for_all_kernels_is_told() {
-    let side = |percent: i64, model: &str| {
-        let kernels: Vec<(&str, i64)> =
+    // The last step is in no number per step.
+    let with_last = |percent: i64, last: i64, model: &str| {
+        let kernels = |percent: i64| {
             [(GEMM, 200), (ATTENTION, 100), (SAMPLING, 20), ("layer_norm_kernel", 40)]
                 .map(|(name, dur)| (name, dur * percent / 100))
-                .to_vec();
-        queued(&vec![(DECODE, &kernels[..]); 7]).digest_on(model)
+        };
+        let (kernels, last) = (kernels(percent), kernels(last));
+        queued(&[vec![(DECODE, &kernels[..]); 6], vec![(DECODE, &last[..])]].concat()).digest_on(model)
     };
-    let a = side(100, "NVIDIA H100");
+    let side = |percent: i64, model: &str| with_last(percent, percent, model);
+    let a = with_last(100, 900, "NVIDIA H100");
     let comparison = compared(&a, &side(105, "NVIDIA H100"));
     let wanted = ", nearly all kernels 5.0% slower. That suggests lower clocks in B.";
     assert!(summary(&comparison).ends_with(wanted), "{}", summary(&comparison));
@@ -454,4 +485,141 @@ fn one_cause_for_all_kernels_is_told() {
     assert_eq!(first.level, NoteLevel::Warning);
     let wanted = "A and B ran on different GPUs: NVIDIA H100 in A, NVIDIA B200 in B.";
     assert!(first.text.starts_with(wanted), "{}", first.text);
+}
+
+/// Three kernels in each of 8 steps, in B of no known step: a step of A is not aligned with all of B.
+#[test]
+fn a_step_is_not_aligned_with_a_whole_trace() {
+    let side = |has_launches: bool| {
+        let mut made = Made::default();
+        for step in (0..8).map(|i| i * 1000) {
+            made.step(DECODE, step, 990);
+            for (start, name) in [(100, GEMM), (300, ATTENTION), (500, SAMPLING)] {
+                if has_launches {
+                    made.launch(step + start - 50);
+                }
+                made.kernel(name, 7, step + start, 100);
+            }
+        }
+        made.digest()
+    };
+    let (linked, unlinked) = (side(true), side(false));
+    for (a, b, letter) in [(&linked, &unlinked, "B"), (&unlinked, &linked, "A")] {
+        let comparison = compared(a, b);
+        assert!(comparison.reports.iter().all(|report| report.id != "compare-sequence"));
+        assert_eq!(aligned_steps(a, b, PhaseFilter::All), []);
+        let said = all_text(&comparison, "compare-gpu");
+        let wanted = format!("No kernel is linked to a step in {letter}, so whole traces are compared, and");
+        assert!(said.contains(&wanted), "{said}");
+    }
+    for (side, n, what) in [(&linked, 3, "the median step of each side"), (&unlinked, 24, "all of a GPU")] {
+        let said = all_text(&compared(side, side), "compare-sequence");
+        let wanted = format!("{n} kernels aligned; {n} identical; 0 only in A, 0 only in B.");
+        assert!(said.starts_with(&wanted) && said.contains(&format!("Aligns {what}")), "{said}");
+    }
+}
+
+/// Two prefill steps are too few to test: that they take 700 µs instead of 400 is said, and exceeds no limit on the time of a step.
+#[test]
+fn changes_of_few_steps_are_told_as_untested() {
+    let side = |n_prefill: usize, prefill: i64, decode: i64| {
+        let (prefill, decode): (&[_], &[_]) = (&[(GEMM, prefill)], &[(GEMM, decode)]);
+        let steps = [vec![(PREFILL, prefill); n_prefill], vec![(DECODE, decode); 18]].concat();
+        queued(&steps).digest()
+    };
+    let a = side(2, 400, 200);
+    let comparison = compared(&a, &side(2, 700, 200));
+    assert_eq!(
+        summary(&comparison),
+        "No change: 200.0 µs per decode step in A, 200.0 µs in B; 75.0% more time per prefill step (400.0 µs in A, 700.0 µs in B, \
+         not tested)."
+    );
+    let lists: Vec<_> = crate::compare::sides::lists(&comparison.reports[0]).collect();
+    let [list] = &lists[..] else { panic!("one list") };
+    let changes: Vec<_> = list.findings.iter().map(|line| (line.time, &*line.text)).collect();
+    assert_eq!(list.title, "Largest changes per prefill step");
+    assert_eq!(changes, [(Some(300_000), "GEMM (same kernel count, 1.75× longer each)")]);
+    assert!(!is_exceeded(&comparison, "gpu.per_step > 3%") && is_exceeded(&comparison, "gpu.prefill > 3%"));
+    let both = compared(&a, &side(2, 700, 300));
+    let wanted = "; 75.0% more time per prefill step (400.0 µs in A, 700.0 µs in B, not tested).";
+    assert!(
+        summary(&both).starts_with("B takes 50.0% more") && summary(&both).ends_with(wanted),
+        "{}",
+        summary(&both)
+    );
+    // Less than 1% is no change.
+    let little = compared(&a, &side(2, 403, 200));
+    assert_eq!(summary(&little), "No change: 200.0 µs per decode step in A, 200.0 µs in B.");
+}
+
+/// 2 · 400 µs of A have no counterpart.
+#[test]
+fn phases_of_one_side_are_named() {
+    let side = |n_prefill: usize| {
+        let (prefill, decode): (&[_], &[_]) = (&[(GEMM, 400)], &[(GEMM, 200)]);
+        queued(&[vec![(PREFILL, prefill); n_prefill], vec![(DECODE, decode); 18]].concat()).digest()
+    };
+    for (a, b, letter) in [(2, 0, "A"), (0, 2, "B")] {
+        let comparison = compared(&side(a), &side(b));
+        let Block::Note(first) = &comparison.reports[0].blocks[0] else { panic!("a warning") };
+        let wanted =
+            format!("Only {letter} has prefill steps (2 steps, 800.0 µs), so they are not compared.");
+        assert_eq!((first.level, &*first.text), (NoteLevel::Warning, &*wanted));
+    }
+    assert!(!all_text(&compared(&side(2), &side(2)), "compare-gpu").contains("Only "));
+}
+
+/// The GEMM takes 1 ms in the last step of A, which no number per step is of, 100 µs in the others, and 110 µs in B.
+#[test]
+fn kernels_are_of_the_steps_that_are_compared() {
+    let first = |comparison: &Comparison| {
+        let line = &answer(comparison).unwrap().findings[0];
+        (line.time, line.text.clone())
+    };
+    let decode = |kernels: &[&[(&str, i64)]]| {
+        queued(&kernels.iter().map(|kernels| (DECODE, *kernels)).collect::<Vec<_>>()).digest()
+    };
+    let (usual, last, later): (&[_], &[_], &[_]) = (&[(GEMM, 100)], &[(GEMM, 1000)], &[(GEMM, 110)]);
+    let a = decode(&[vec![usual; 7], vec![last]].concat());
+    let comparison = compared(&a, &decode(&[later; 8]));
+    assert_eq!(first(&comparison), (Some(10_000), "GEMM (same kernel count, 1.10× longer each)".to_string()));
+    // Attention of A is in its last step only.
+    let more: &[_] = &[(GEMM, 100), (ATTENTION, 50)];
+    let comparison = compared(&decode(&[vec![usual; 7], vec![more]].concat()), &decode(&[more; 8]));
+    assert_eq!(first(&comparison), (Some(50_000), "Attention (1 kernel per step, was 0)".to_string()));
+    // Of 39 steps one has another kernel: 450 / 39 µs.
+    let once: &[_] = &[(GEMM, 100), (SAMPLING, 450)];
+    let b = decode(&[vec![usual; 5], vec![once], vec![usual; 34]].concat());
+    let comparison = compared(&decode(&[usual; 40]), &b);
+    assert_eq!(first(&comparison), (Some(11_538), "Sampling (only in B, 0.02564 per step)".to_string()));
+}
+
+/// B has launches only: that says all, and nothing of when they ran.
+#[test]
+fn a_side_without_records_has_no_kernels() {
+    let mut launches = Made::default();
+    (0..16).for_each(|i| launches.launch(100 * i));
+    let said = all_text(&compared(&host_bound(8, 500), &launches.digest()), "compare-gpu");
+    assert!(said.starts_with("Only A has GPU activity."), "{said}");
+    let wanted = "No kernels in B: 16 of 16 kernel and graph launches have no timed device record.";
+    assert!(said.contains(wanted), "{said}");
+    assert!(!said.contains("incomplete") && !said.contains("None of these"), "{said}");
+}
+
+/// Of 1,000 µs the GEMM takes 100 more, another kernel 5 and a third 4.
+#[test]
+fn smaller_changes_are_counted() {
+    let side = |gemm: i64, attention: i64, sampling: i64| {
+        let kernels: &[_] = &[(GEMM, gemm), (ATTENTION, attention), (SAMPLING, sampling)];
+        queued(&[(DECODE, kernels); 7]).digest()
+    };
+    let a = side(600, 200, 200);
+    for (b, wanted) in [
+        (side(700, 205, 200), "1 smaller change, below 1% of A’s time"),
+        (side(700, 205, 204), "2 smaller changes, each below 1% of A’s time"),
+    ] {
+        let comparison = compared(&a, &b);
+        let last = answer(&comparison).unwrap().findings.last().unwrap();
+        assert_eq!(last.text, wanted);
+    }
 }

@@ -157,7 +157,11 @@ impl Grade {
             _ => gpu.ambiguous.told().collect::<Vec<_>>().join("; "),
         };
         let are_of_no_kernel = !gpu.steps.is_empty() && coverage[3].unwrap_or(0.0) <= 0.0;
-        let steps_note = if are_of_no_kernel { "no kernel is linked to a step" } else { "" }.to_string();
+        let steps_note = match (are_of_no_kernel, coverage[0].unwrap_or(0.0) > 0.0) {
+            (true, false) => "no kernel is linked to a step: launches are missing",
+            (true, true) => "no kernel is linked to a step",
+            (false, _) => "",
+        };
         let are_of_no_launch = gpu.facts.has_option("with_stack") && coverage[2].unwrap_or(0.0) <= 0.0;
         let frames_note = if are_of_no_launch { NO_FRAMES_AROUND } else { "" };
         let mut rows = vec![
@@ -177,7 +181,9 @@ impl Grade {
             Row {
                 // Steps are useful even without GPU activity.
                 has: !gpu.steps.is_empty(),
-                ..of(Lack::Steps, coverage[3], "time per step; prefill and decode", steps_note)
+                // To mark steps is no advice where they were recorded.
+                lack: (!are_of_no_kernel).then_some(Lack::Steps),
+                ..of(Lack::Steps, coverage[3], "time per step; prefill and decode", steps_note.to_string())
             },
             of(Lack::Modules, coverage[4], "time by nn.Module and layer", String::new()),
             flag(Lack::Shapes, has_shapes, "FLOPs, bytes and roofline of operators"),

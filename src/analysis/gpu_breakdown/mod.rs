@@ -372,6 +372,14 @@ impl TraceReport<'_, '_> {
     /// Time of each step; activity that belongs to no step is a row of its own at the end.
     fn times_of_steps(&self, device: u32, whole: Span, activity: &Activity) -> Vec<(StepWindow, Parts)> {
         let windows = step_windows(self.gpu, device, whole);
+        if windows.is_empty() {
+            // Only other GPUs have steps, if any does.
+            let has_steps = self.gpu.work.iter().any(|work| self.gpu.step(work.step).is_some());
+            let parts = activity.parts(whole);
+            let is_complete = parts.unrecorded == 0;
+            let all = StepWindow { is_complete, ..StepWindow::whole(OUTSIDE_STEPS, device, whole) };
+            return has_steps.then_some((all, parts)).into_iter().collect();
+        }
         let Some([inside, outside]) = Activity::in_steps_and_outside(self.gpu, device) else {
             return windows.into_iter().map(|step| (step, activity.parts(step.window))).collect();
         };
@@ -441,9 +449,15 @@ impl TraceReport<'_, '_> {
         let start = gpu.trace.span().map_or(0, |(start, _)| start);
         let n_kernels = self.kernels_by_step();
         let step = |row: &(StepWindow, Parts)| gpu.step(row.0.step);
+        let is_outside = |work: &gpu::Work, device: u32| {
+            gpu.streams[work.stream as usize].device == device && gpu.is_outside_steps(work)
+        };
         let name = |row: &&&(StepWindow, Parts)| match step(row) {
             Some(step) => gpu.name(step.slice),
-            None if row.0.step == OUTSIDE_STEPS => "(outside steps)",
+            None if row.0.step == OUTSIDE_STEPS => {
+                let is_known = gpu.work.iter().any(|work| is_outside(work, row.0.device));
+                if is_known { "(outside steps)" } else { "(step unknown)" }
+            }
             None => "(before the first step)",
         };
         // Unrecorded activity would be missing from these numbers, so they are left out.

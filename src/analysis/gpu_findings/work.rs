@@ -1,6 +1,6 @@
 //! Findings about the kernels themselves.
 
-use super::reader::Row;
+use super::reader::{Row, TableOf};
 use super::{Evidence, with_facts};
 use crate::analysis::gpu::stats::{SumNs, percent};
 use crate::analysis::{gpu_kernels, gpu_ops};
@@ -10,6 +10,7 @@ use crate::base::units::{Unit, counted, format_ns};
 use crate::gpu::kernels::OTHER;
 use crate::gpu::names::readable;
 use crate::report::{Content, Facts, Finding};
+use std::cmp::Reverse;
 
 /// IDs of findings that a file may have several times.
 pub const FAR_FROM_ROOFLINE: &str = "far-from-roofline";
@@ -39,7 +40,7 @@ pub fn far_from_roofline(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     };
     let mut rows: Vec<(i64, Row<'_>)> = table.rows().filter_map(|row| Some((lost(&row)?, row))).collect();
     rows.retain(|(lost, _)| evidence.is_worth_saying(*lost));
-    sort::by_key(&mut rows, |(lost, _)| std::cmp::Reverse(*lost));
+    sort::by_key(&mut rows, |(lost, _)| Reverse(*lost));
     for (lost, row) in rows.into_iter().take(N_FAR) {
         let (name, shapes) = (row.text("name"), row.text("shapes"));
         let reached = row.float("of_roofline").unwrap_or(0.0);
@@ -101,7 +102,7 @@ pub fn few_blocks(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let rows: Vec<Row<'_>> = table.rows().filter(|row| row.integer("lost").is_some()).collect();
     let sum = |column: &str| rows.iter().filter_map(|row| row.integer(column)).sum_ns();
     let at_stake = sum("lost");
-    let Some(most) = rows.iter().max_by_key(|row| row.integer("lost")) else { return };
+    let Some(most) = rows.iter().min_by_key(|row| Reverse(row.integer("lost"))) else { return };
     if !evidence.is_worth_saying(at_stake) {
         return;
     }
@@ -126,14 +127,20 @@ pub fn few_blocks(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     findings.push(with_facts(finding, facts));
 }
 
-/// The operations with the most kernel time.
+/// The operations with the most kernel time, and kernels that no rule knows: these have nothing in common, so each counts for itself.
 pub fn largest(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
-    let Some(table) = evidence.reader.table(gpu_kernels::OPERATIONS) else { return };
+    let rows_of = |handle| evidence.reader.table(handle).into_iter().flat_map(TableOf::rows);
     let share = |row: &Row<'_>| row.float("share").unwrap_or(0.0);
-    let mut rows: Vec<Row<'_>> = table.rows().filter(|row| share(row) >= LARGEST).collect();
-    sort::by_key(&mut rows, |row| std::cmp::Reverse(row.integer("total")));
-    for row in rows.into_iter().take(N_LARGEST) {
-        findings.extend(operation(evidence, &row, share(&row)));
+    let is_known = |row: &Row<'_>| row.text("operation") != OTHER;
+    type Said = fn(&Evidence<'_>, &Row<'_>, f64) -> Option<Finding>;
+    let operations = rows_of(gpu_kernels::OPERATIONS).filter(is_known).map(|row| (row, operation as Said));
+    let unknown = rows_of(gpu_kernels::KERNELS).filter(|row| !is_known(row));
+    let unknown = unknown.map(|row| (row, unclassified as Said));
+    let mut rows: Vec<(Row<'_>, Said)> =
+        operations.chain(unknown).filter(|(row, _)| share(row) >= LARGEST).collect();
+    sort::by_key(&mut rows, |(row, _)| Reverse(row.integer("total")));
+    for (row, said) in rows.into_iter().take(N_LARGEST) {
+        findings.extend(said(evidence, &row, share(&row)));
     }
 }
 
@@ -145,16 +152,11 @@ fn operation(evidence: &Evidence<'_>, row: &Row<'_>, share: f64) -> Option<Findi
     let kernels = evidence.reader.table(gpu_kernels::KERNELS);
     let of_operation =
         kernels.iter().flat_map(|table| table.rows()).filter(|row| row.text("operation") == operation);
-    if operation == OTHER {
-        // Kernels that no rule knows have nothing in common.
-        return of_operation
-            .max_by_key(|row| row.integer("total"))
-            .and_then(|kernel| unclassified(evidence, &kernel));
-    }
     let mut text = format!("{operation} accounts for {} of kernel time", percent(share));
     let mut facts = Facts::default();
     facts.push("total", "kernel time", row.integer("total").unwrap_or(0), Unit::Ns);
-    if let Some(kernel) = of_operation.max_by_key(|row| row.integer("total")) {
+    // The first of equals, as in the table.
+    if let Some(kernel) = of_operation.min_by_key(|row| Reverse(row.integer("total"))) {
         let of_it = kernel.float("share").map_or(0.0, |kernel| kernel / share);
         let of_it = if of_it > 0.9995 { "all".to_string() } else { percent(of_it) };
         text.push_str(&format!(
@@ -172,9 +174,8 @@ fn operation(evidence: &Evidence<'_>, row: &Row<'_>, share: f64) -> Option<Findi
     Some(with_facts(finding, facts))
 }
 
-/// The largest kernel among those that no rule knows. `None` if it is not large.
-fn unclassified(evidence: &Evidence<'_>, kernel: &Row<'_>) -> Option<Finding> {
-    let share = kernel.float("share").filter(|share| *share >= LARGEST)?;
+/// A kernel that no rule knows, with its share of kernel time. `None` if its time is unknown.
+fn unclassified(evidence: &Evidence<'_>, kernel: &Row<'_>, share: f64) -> Option<Finding> {
     let total = kernel.integer("total").filter(|total| *total > 0)?;
     let name = kernel.text("name");
     let text = format!(

@@ -127,10 +127,14 @@ pub fn names(pair: &Pair<'_>) -> Table {
     #[derive(Default, Clone, Copy)]
     struct NameSums {
         sums: [(i64, u64); 2],
-        /// Those in steps that are cut off.
-        cut: [(i64, u64); 2],
+        /// Those of the steps that numbers per step are of.
+        per_step: [(i64, u64); 2],
         names: [Option<u32>; 2],
     }
+    // Of each phase and side: all steps, and those that numbers per step are of.
+    let n_of = |side, slot| (pair.n(side, slot), whole(pair.side(side).of_slot(slot)).count());
+    let n_steps: HashMap<Slot, [(usize, usize); 2]> =
+        pair.slots.iter().map(|slot| (*slot, [0, 1].map(|side| n_of(side, *slot)))).collect();
     let mut sums: HashMap<(Slot, &str, bool), NameSums> = HashMap::default();
     for number in [0, 1] {
         let side = pair.side(number);
@@ -138,23 +142,20 @@ pub fn names(pair: &Pair<'_>) -> Table {
             let Some(name) = side.names.get(sum.name as usize) else { continue };
             let of = sums.entry((sum.slot, name.text.as_str(), name.is_kernel)).or_default();
             of.sums[number] = (of.sums[number].0.saturating_add(sum.total), of.sums[number].1 + sum.count);
-            of.cut[number] = (of.cut[number].0.saturating_add(sum.cut.1), of.cut[number].1 + sum.cut.0);
+            let leaves_out_cut = n_steps.get(&sum.slot).is_some_and(|n| n[number].1 < n[number].0);
+            let (count, total) = sum.per_step(leaves_out_cut);
+            of.per_step[number] =
+                (of.per_step[number].0.saturating_add(total), of.per_step[number].1 + count);
             of.names[number] = Some(sum.name);
         }
     }
-    // Of each phase and side: all steps, and those that numbers per step are of.
-    let n_of = |side, slot| (pair.n(side, slot), whole(pair.side(side).of_slot(slot)).count());
-    let n_steps: HashMap<Slot, [(usize, usize); 2]> =
-        pair.slots.iter().map(|slot| (*slot, [0, 1].map(|side| n_of(side, *slot)))).collect();
     let mut all: Vec<(Row, [Option<u32>; 2])> = sums
         .into_iter()
         .map(|((slot, text, _), of)| {
             let n_steps = n_steps.get(&slot).copied().unwrap_or_default();
             let per_step = [0, 1].map(|side: usize| {
-                let (n, n_whole) = n_steps[side];
-                let cut = if n_whole < n { of.cut[side] } else { (0, 0) };
-                let (ns, count) = (of.sums[side].0.saturating_sub(cut.0), of.sums[side].1 - cut.1);
-                (ns as f64 / n_whole.max(1) as f64, count as f64 / n_whole.max(1) as f64)
+                let (n_whole, (ns, count)) = (n_steps[side].1.max(1) as f64, of.per_step[side]);
+                (ns as f64 / n_whole, count as f64 / n_whole)
             });
             let row = Row {
                 slot,

@@ -26,7 +26,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 
 /// Id of the GPU comparison report.
-const REPORT: &str = "compare-gpu";
+pub(super) const REPORT: &str = "compare-gpu";
 
 /// Both sides, and the phases that are compared.
 pub(super) struct Pair<'a> {
@@ -170,25 +170,24 @@ impl<'a> Pair<'a> {
 
     fn find_main(&self) -> Option<Slot> {
         let first = self.common().next()?;
-        let [a, b] = self.durations(first);
-        let is_unchanged = match verdict(&a, &b) {
-            Verdict::Same | Verdict::Noise => true,
-            Verdict::MaybeMore | Verdict::MaybeLess => {
-                (b.mean - a.mean).abs() <= MIN_SHARE * a.mean.max(b.mean)
-            }
-            Verdict::More | Verdict::Less => false,
-        };
-        let changed = || self.common().find(|slot| self.is_changed(*slot));
-        if is_unchanged { changed().or(Some(first)) } else { Some(first) }
+        // What a few steps of another phase took must not exceed a budget.
+        let changed = || self.common().find(|slot| self.is_changed(*slot) && self.is_tested(*slot));
+        if self.is_changed(first) { Some(first) } else { changed().or(Some(first)) }
     }
 
-    /// Whether steps of a phase take significantly more or less time.
+    /// Whether steps of a phase take significantly more or less time; by more than 1% with too few to test that.
     pub fn is_changed(&self, slot: Slot) -> bool {
         let [a, b] = self.durations(slot);
-        matches!(verdict(&a, &b), Verdict::More | Verdict::Less)
+        verdict(&a, &b) != Verdict::Noise && (b.mean - a.mean).abs() > MIN_SHARE * a.mean.max(b.mean)
     }
 
-    /// Phases besides the main one that changed significantly, in time or in parts that make up for each other.
+    /// Whether a phase has enough steps to tell changes from noise.
+    pub fn is_tested(&self, slot: Slot) -> bool {
+        let [a, b] = self.durations(slot);
+        band(&a, &b).is_some()
+    }
+
+    /// Phases besides the main one that changed, in time or in parts that make up for each other.
     pub fn also_changed(&self) -> impl Iterator<Item = Slot> {
         let is_other = move |slot: &Slot| Some(*slot) != self.main;
         self.common()
@@ -360,6 +359,18 @@ pub const MEASURES: &[(&str, &str)] = &[
     ("gpu.launches", "kernels, copies and fills per step"),
 ];
 
+/// Whether GPU comparisons have such a metric, if both sides have data for it.
+pub(super) fn is_metric(id: &str) -> bool {
+    let mut phases =
+        [Slot::Prefill, Slot::Decode, Slot::Mixed, Slot::Idle, Slot::Step, Slot::Whole].into_iter();
+    MEASURES.iter().any(|(known, _)| *known == id) || phases.any(|slot| metric_of(slot) == id)
+}
+
+/// The wall time per step of a phase.
+fn metric_of(slot: Slot) -> String {
+    format!("gpu.{}", slot.name().replace(' ', "_"))
+}
+
 /// Adds the measures of one side, as both A and B; none without a GPU.
 pub(super) fn add_measures_of(side: &Digest, out: &mut Vec<Measure>) {
     // Only the measures: no tables are joined and no steps aligned.
@@ -397,9 +408,8 @@ fn measures(pair: &Pair<'_>, out: &mut Vec<Measure>) {
     }
     let on_both = |slot: &&Slot| pair.n(0, **slot) > 0 && pair.n(1, **slot) > 0;
     for slot in pair.slots.iter().filter(on_both).filter(|slot| !pair.is_busy_only(**slot)) {
-        let id = format!("gpu.{}", slot.name().replace(' ', "_"));
         let what = format!("wall time per {}", slot.one());
-        push(id, what, Unit::Ns, pair.durations(*slot));
+        push(metric_of(*slot), what, Unit::Ns, pair.durations(*slot));
     }
     for operation in pair.operations() {
         let id = format!("gpu.op.{}", operation.replace(' ', "_"));

@@ -1,11 +1,11 @@
 //! Notes and warnings on the reliability of the comparison.
 
 use super::side::{GpuSide, Slot};
-use super::{Pair, words};
+use super::{Pair, steps_words, words};
 use crate::analysis::gpu::Lack;
 use crate::analysis::gpu::stats::{SumNs, share};
 use crate::analysis::gpu_ranks::listed;
-use crate::base::units::{counted, group_digits};
+use crate::base::units::{counted, format_ns, group_digits};
 use crate::report::Report;
 
 /// Share of unclassified kernels above which a warning is added.
@@ -26,7 +26,9 @@ pub fn add(pair: &Pair<'_>, report: &mut Report) {
         ));
     }
     for (number, letter) in ["A", "B"].into_iter().enumerate() {
-        if let Some(missing) = missing(pair.side(number)) {
+        // Without any kernel, only that is said, below.
+        let missing = missing(pair.side(number)).filter(|_| !pair.side(number).sums.is_empty());
+        if let Some(missing) = missing {
             let left_out = match pair.side(number).n_left_out_steps {
                 0 => String::new(),
                 n => {
@@ -58,17 +60,27 @@ pub fn add(pair: &Pair<'_>, report: &mut Report) {
             slot.one()
         ));
     }
+    let unlinked = match [0, 1].map(|number| pair.side(number).has_unlinked_steps) {
+        [true, true] => Some("No kernel is linked to a step in A and B"),
+        [true, false] => Some("No kernel is linked to a step in A"),
+        [false, true] => Some("No kernel is linked to a step in B"),
+        [false, false] => None,
+    };
     if pair.is_made_whole {
-        report.warning(
-            "A and B have no kind of step in common, so whole traces are compared. If they contain different numbers of steps, \
-             that adds to the differences.",
-        );
+        report.warning(format!(
+            "{}, so whole traces are compared, and kernels of steps are not aligned. If A and B contain different numbers of \
+             steps, that adds to the differences.",
+            unlinked.unwrap_or("A and B have no kind of step in common")
+        ));
     } else if pair.main() == Some(Slot::Whole) {
-        report.info(
-            "No steps in these traces, so whole traces are compared, per GPU. Annotations such as ProfilerStep#3 or \
-             execute_context_… mark steps.",
-        );
+        report.info(match unlinked {
+            Some(why) => format!("{why}, so whole traces are compared, per GPU."),
+            None => "No steps in these traces, so whole traces are compared, per GPU. Annotations such as ProfilerStep#3 or \
+                     execute_context_… mark steps."
+                .to_string(),
+        });
     }
+    phases_of_one_side(pair, report);
     if let Some(slot) = pair.main() {
         let n = [pair.n(0, slot), pair.n(1, slot)];
         if n[0] != n[1] {
@@ -95,10 +107,8 @@ pub fn add(pair: &Pair<'_>, report: &mut Report) {
     for (number, letter) in ["A", "B"].into_iter().enumerate() {
         let side = pair.side(number);
         if side.sums.is_empty() {
-            let why = match side.n_missing {
-                0 => "it was recorded without GPU activities, or its GPU was idle",
-                _ => "no launch has a timed device record",
-            };
+            let why = missing(side)
+                .unwrap_or_else(|| "it was recorded without GPU activities, or its GPU was idle".to_string());
             report.warning(format!("No kernels in {letter}: {why}."));
             continue;
         }
@@ -141,6 +151,28 @@ pub fn missing(side: &GpuSide) -> Option<String> {
             group_digits(i128::from(n)),
             group_digits(i128::from(side.n_launches))
         )),
+    }
+}
+
+/// Names phases that only A or only B has: nothing else says that a part of its time has no counterpart.
+fn phases_of_one_side(pair: &Pair<'_>, report: &mut Report) {
+    for slot in pair.slots.iter().filter(|slot| !matches!(slot, Slot::Outside | Slot::Whole)) {
+        let (number, letter) = match [0, 1].map(|number| pair.n(number, *slot) > 0) {
+            [true, false] => (0, "A"),
+            [false, true] => (1, "B"),
+            _ => continue,
+        };
+        // A side without kernels is said to have none, and its steps that lack records to be left out.
+        let other = pair.side(1 - number);
+        if other.sums.is_empty() || other.left_out_slots.contains(slot) {
+            continue;
+        }
+        report.warning(format!(
+            "Only {letter} has {}s ({}, {}), so they are not compared.",
+            slot.one(),
+            steps_words(pair.n(number, *slot)),
+            format_ns(pair.sum(number, *slot, |stretch| stretch.time.wall()))
+        ));
     }
 }
 

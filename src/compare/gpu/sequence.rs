@@ -241,10 +241,13 @@ pub(super) fn report(pair: &Pair<'_>) -> Option<Report> {
         number(only_a),
         number(only_b)
     );
-    report.info(
-        "Aligns the median step of each side in launch order, including copies and fills. Only kernels of the same operation are \
-         paired.",
-    );
+    let what = match all.iter().all(|aligned| aligned.slot == Slot::Whole) {
+        true => "all of a GPU of each side",
+        false => "the median step of each side",
+    };
+    report.info(format!(
+        "Aligns {what} in launch order, including copies and fills. Only kernels of the same operation are paired."
+    ));
     let n_left_out: u64 = all.iter().map(|aligned| aligned.n_left_out).sum();
     if n_left_out > 0 {
         report.warning(format!(

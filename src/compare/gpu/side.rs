@@ -108,6 +108,14 @@ pub struct Sum {
     pub cut: (u64, i64),
 }
 
+impl Sum {
+    /// Count and total of the steps that numbers per step are of: all, or as [`GpuSide::leaves_out_cut`] says.
+    pub fn per_step(&self, leaves_out_cut: bool) -> (u64, i64) {
+        let (n, ns) = if leaves_out_cut { self.cut } else { (0, 0) };
+        (self.count - n, self.total.saturating_sub(ns))
+    }
+}
+
 /// Index into [`GpuSide::operations`], nanoseconds, count.
 pub type OfOperation = (u32, i64, u64);
 
@@ -140,7 +148,9 @@ pub struct Time {
     pub idle_for_host: i64,
     /// The part of [`Time::idle`] with an unknown cause: the launch of the next kernel is not recorded, or clocks disagree.
     pub idle_unknown: i64,
+    /// Communication and copies, overlapped or not.
     pub communication: i64,
+    pub copies: i64,
     /// The part of the busy time in which only kernels ran that were launched outside steps.
     pub outside: i64,
 }
@@ -166,6 +176,7 @@ impl Time {
             (&mut self.idle_for_host, other.idle_for_host),
             (&mut self.idle_unknown, other.idle_unknown),
             (&mut self.communication, other.communication),
+            (&mut self.copies, other.copies),
             (&mut self.outside, other.outside),
         ] {
             *sum = sum.saturating_add(more);
@@ -187,6 +198,7 @@ impl Time {
             idle_for_host,
             idle_unknown,
             communication: parts.communication,
+            copies: parts.copies,
             outside,
         }
     }
@@ -228,7 +240,7 @@ pub struct Piece {
     pub start: i64,
 }
 
-/// A typical step of a phase, in launch order.
+/// A typical step of a phase, or all of a GPU without steps, in launch order.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Sequence {
     pub slot: Slot,
@@ -289,6 +301,8 @@ pub struct GpuSide {
     pub is_busy_only: bool,
     /// Whether Python frames are recorded.
     pub has_frames: bool,
+    /// Whether a trace has steps, but no kernel or copy that is known to belong to one.
+    pub has_unlinked_steps: bool,
 }
 
 /// Recorded work of steps that lack records, so no step time can be told.
@@ -346,6 +360,11 @@ impl GpuSide {
         steps.peek().is_some() && steps.all(|step| step.is_cut)
     }
 
+    /// Whether numbers per step of a phase leave out steps that are cut off: [`whole`].
+    pub fn leaves_out_cut(&self, slot: Slot) -> bool {
+        self.of_slot(slot).any(|step| step.is_cut) && !self.is_endless(slot)
+    }
+
     /// Total duration of kernels and copies in phases that pass the filter.
     pub fn work(&self, filter: PhaseFilter) -> i64 {
         self.sums.iter().filter(|sum| sum.slot.passes(filter)).map(|sum| sum.total).sum_ns()
@@ -395,14 +414,12 @@ impl GpuSide {
         }
         let mut sums: Vec<Sum> = sums.into_values().collect();
         sort::by_key(&mut sums, |sum| sum.name);
-        let largest = self.sequences.iter().max_by_key(|sequence| sequence.pieces.len());
+        // A typical step is no whole trace, and its kernels would seem to be all that ran.
+        let is_whole = |sequence: &&Sequence| sequence.slot == Slot::Whole;
         GpuSide {
             sums,
             stretches: by_device.into_iter().flatten().collect(),
-            sequences: largest
-                .map(|sequence| Sequence { slot: Slot::Whole, ..sequence.clone() })
-                .into_iter()
-                .collect(),
+            sequences: self.sequences.iter().filter(is_whole).cloned().collect(),
             layers: Vec::new(),
             n_left_out_steps: 0,
             left_out_slots: Vec::new(),
@@ -454,6 +471,7 @@ struct Builder {
 impl Builder {
     fn add(&mut self, gpu: &GpuTrace<'_>) {
         let has_steps = gpu.work.iter().any(|work| work.step != NO_STEP);
+        self.side.has_unlinked_steps |= !gpu.steps.is_empty() && !gpu.work.is_empty() && !has_steps;
         let slot_of = |step: u32| match gpu.annotation(step) {
             _ if !has_steps => Slot::Whole,
             Some(what) => Slot::of(what.phase),

@@ -151,24 +151,59 @@ pub fn time_columns(rows: &[&Row]) -> Vec<Column> {
     ]
 }
 
-/// Names of the parts of idle time.
+/// Names of idle time and its parts, and of parts of the busy time.
+pub const IDLE: &str = "idle";
 pub const IDLE_FOR_HOST: &str = "host-bound idle";
 pub const IDLE_QUEUED: &str = "idle between queued kernels";
 pub const IDLE_UNKNOWN: &str = "idle, cause unknown";
 pub const EXPOSED_COMMUNICATION: &str = "exposed communication";
+pub const EXPOSED_COPIES: &str = "exposed copies";
 
 /// A part of the time of a step, in nanoseconds.
 type Part = fn(&Stretch) -> i64;
 
-/// Parts that add up to the total.
-const PARTS: [(&str, Part); 6] = [
+/// Parts that add up to the busy time.
+const BUSY: [(&str, Part); 3] = [
     ("computation", |stretch| stretch.time.computation),
     (EXPOSED_COMMUNICATION, |stretch| stretch.time.exposed_communication),
-    ("exposed copies", |stretch| stretch.time.exposed_copies),
+    (EXPOSED_COPIES, |stretch| stretch.time.exposed_copies),
+];
+
+/// Parts that add up to the idle time.
+const IDLE_BY_CAUSE: [(&str, Part); 3] = [
     (IDLE_FOR_HOST, |stretch| stretch.time.idle_for_host),
     (IDLE_QUEUED, |stretch| stretch.time.idle_queued()),
     (IDLE_UNKNOWN, |stretch| stretch.time.idle_unknown),
 ];
+const IDLE_AS_A_WHOLE: [(&str, Part); 1] = [(IDLE, |stretch| stretch.time.idle)];
+
+/// Share of idle time of unknown cause from which idle time is not compared by cause.
+pub const MOSTLY_UNKNOWN: f64 = 0.5;
+
+/// Whether only one side tells the causes of most of its idle time in a phase, or of any of it. These are then missing among the
+/// causes on the other side, which has them as well.
+fn has_causes_of_one_side(pair: &Pair<'_>, slot: Slot) -> bool {
+    let unknown = [0, 1].map(|side| unknown_share(pair, side, slot));
+    let is_of_one = |from: f64| {
+        let [a, b] = unknown.map(|share| share.is_some_and(|share| share >= from));
+        a != b
+    };
+    let is_common = pair.n(0, slot) > 0 && pair.n(1, slot) > 0;
+    is_common && (is_of_one(MOSTLY_UNKNOWN) || is_of_one(1.0))
+}
+
+/// Parts of the time of a phase that can be compared.
+fn parts_of(pair: &Pair<'_>, slot: Slot) -> impl Iterator<Item = (&'static str, Part)> {
+    let idle: &'static [(&'static str, Part)] = if pair.is_busy_only(slot) {
+        // Idle time is unknown, and must not show as 0.
+        &[]
+    } else if has_causes_of_one_side(pair, slot) {
+        &IDLE_AS_A_WHOLE
+    } else {
+        &IDLE_BY_CAUSE
+    };
+    BUSY.iter().chain(idle).copied()
+}
 
 /// Whether a side does not tell the cause of any of the idle time in a phase, for instance because it has no launches.
 pub fn has_unknown_causes(pair: &Pair<'_>, side: usize, slot: Slot) -> bool {
@@ -202,11 +237,8 @@ const LAST_STEP: &str = "The last step of each GPU has no such end: it counts in
 
 /// Time breakdown by phase.
 pub fn parts(pair: &Pair<'_>) -> Table {
-    // Idle time is unknown then, and must not show as 0.
-    let known = |slot: Slot| {
-        PARTS.into_iter().filter(move |(name, _)| !pair.is_busy_only(slot) || !name.contains("idle"))
-    };
-    let all = pair.slots.iter().flat_map(|slot| known(*slot).map(|(name, get)| row(pair, *slot, name, get)));
+    let of_slot = |slot: Slot| parts_of(pair, slot).map(move |(name, get)| row(pair, slot, name, get));
+    let all = pair.slots.iter().flat_map(|slot| of_slot(*slot));
     let is_optional = |row: &Row| row.slot == Slot::Outside || row.name == IDLE_UNKNOWN;
     let all: Vec<Row> = all.filter(|row| row.total != [0, 0] || !is_optional(row)).collect();
     let rows: Vec<&Row> = all.iter().collect();
@@ -220,7 +252,7 @@ pub fn parts(pair: &Pair<'_>) -> Table {
     insert_phase(&mut columns, rows.iter().map(|row| row.slot.name()));
     Table::new("time", "GPU time", columns).caption(format!(
         "Parts add up to 100%. Computation counts first; communication and copies count only where nothing is computed. The GPU \
-         is waiting for the host if the next kernel wasn't launched before it ran out of work. Idle time before page migrations counts as between queued kernels. \
+         is waiting for the host if the next kernel wasn't launched before it ran out of work. Idle time before page migrations counts as between queued kernels. If only one side tells the causes of idle time, it is one part. \
          {STEP_EXTENT}, whatever runs in that time. {LAST_STEP} {RULE}"
     ))
 }

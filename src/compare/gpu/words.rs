@@ -1,16 +1,17 @@
 //! Largest changes from A to B, as lines that add up to the total difference.
 
 use super::super::words::each;
-use super::side::{Slot, Stretch};
+use super::side::{Slot, Stretch, Time};
 use super::steps::{
-    EXPOSED_COMMUNICATION, IDLE_FOR_HOST, IDLE_QUEUED, IDLE_UNKNOWN, Row, per, row, unknown_share,
+    EXPOSED_COMMUNICATION, EXPOSED_COPIES, IDLE, IDLE_FOR_HOST, IDLE_QUEUED, IDLE_UNKNOWN, MOSTLY_UNKNOWN,
+    Row, per, row, unknown_share,
 };
 use super::{Pair, REPORT, charts, faster, per_step_words, steps_words};
 use crate::analysis::gpu::kernel_names::readable;
 use crate::analysis::gpu::stats::SumNs;
 use crate::base::hash::HashMap;
 use crate::base::sort;
-use crate::base::units::{Unit, counted, format_ns, format_signed_ns, group_digits};
+use crate::base::units::{Unit, counted, format_float, format_ns, format_signed_ns, group_digits};
 use crate::compare::noise::{MIN_SHARE, MIN_STEPS, Sample, Verdict, band, verdict};
 use crate::compare::tables::ratio;
 use crate::filter;
@@ -118,13 +119,18 @@ fn others(pair: &Pair<'_>, slot: Slot) -> String {
     let also_changed: Vec<Slot> = pair.also_changed().collect();
     let changed = also_changed.iter().map(|other| {
         let other = *other;
+        let is_tested = pair.is_tested(other);
         if !pair.is_changed(other) {
-            return format!("; no significant change per {}, but in its parts", other.one());
+            return match is_tested {
+                true => format!("; no significant change per {}, but in its parts", other.one()),
+                false => format!("; no change above 1% per {}, but in its parts (not tested)", other.one()),
+            };
         }
         let [a, b] = pair.durations(other);
         let change = faster(other, &a, &b);
         let [a, b] = [a, b].map(|of| format_ns(of.mean.round() as i64));
-        format!("; {} ({a} in A, {b} in B)", change.strip_prefix("B takes ").unwrap_or(&change))
+        let not_tested = if is_tested { "" } else { ", not tested" };
+        format!("; {} ({a} in A, {b} in B{not_tested})", change.strip_prefix("B takes ").unwrap_or(&change))
     });
     let unchanged = pair.common().next().filter(|first| *first != slot && !also_changed.contains(first));
     let unchanged = unchanged.map(|first| format!("; no significant change per {}", first.one()));
@@ -184,12 +190,13 @@ fn opposite(pair: &Pair<'_>, slot: Slot) -> Option<String> {
     Some(parts.join("; "))
 }
 
-/// Whether operations or other parts of the steps of a phase take significantly more or less time, by at least 1% of a step.
+/// Whether operations or other parts of the steps of a phase take more or less time, by at least 1% of a step: significantly, if there
+/// are enough steps to test that.
 pub fn has_changed_parts(pair: &Pair<'_>, slot: Slot) -> bool {
     let wall = pair.durations(slot)[0].mean;
     lines(pair, slot).iter().any(|line| {
         let is_large = line.difference().unsigned_abs() as f64 >= MIN_SHARE * wall;
-        is_large && matches!(line.verdict, Verdict::More | Verdict::Less)
+        is_large && !matches!(line.verdict, Verdict::Noise | Verdict::Same)
     })
 }
 
@@ -220,19 +227,21 @@ const MIN_ALIKE: usize = 4;
 const NEARLY_ALL: f64 = 0.8;
 const ALIKE: f64 = 0.015;
 
-/// B / A of the mean duration of kernels, if it is about the same for nearly all kernels of a phase, the busy time of a step changed by
-/// that, and its whole time mostly by that.
+/// B / A of the mean duration of kernels in steps that numbers per step are of, if it is about the same for nearly all kernels of a phase,
+/// the busy time of a step changed by that, and its whole time mostly by that.
 fn uniform(pair: &Pair<'_>, slot: Slot) -> Option<f64> {
     let mut sums: HashMap<&str, [(i64, u64); 2]> = HashMap::default();
     let mut all = [0.0; 2];
     for number in [0, 1] {
         let side = pair.side(number);
+        let leaves_out_cut = side.leaves_out_cut(slot);
         for sum in side.sums.iter().filter(|sum| sum.slot == slot) {
             let Some(name) = side.names.get(sum.name as usize).filter(|name| name.is_kernel) else {
                 continue;
             };
-            sums.entry(&name.text).or_default()[number] = (sum.total, sum.count);
-            all[number] += sum.total as f64;
+            let (count, total) = sum.per_step(leaves_out_cut);
+            sums.entry(&name.text).or_default()[number] = (total, count);
+            all[number] += total as f64;
         }
     }
     // Total of A, total of B, and B / A of the mean.
@@ -372,10 +381,10 @@ fn rest(lines: &[Line], wall_a: i64) -> Option<Finding> {
     }
     let table =
         lines.first().map(|line| line.table).filter(|table| lines.iter().all(|line| line.table == *table));
-    let changes = counted(lines.len() as u64, "smaller change", "smaller changes");
+    let changes = counted(lines.len() as u64, "smaller change,", "smaller changes, each");
     (!lines.is_empty()).then(|| Finding {
         id: "difference".to_string(),
-        text: format!("{changes}, each below 1% of A’s time"),
+        text: format!("{changes} below 1% of A’s time"),
         time: Some(difference),
         share: ratio(wall_a.into(), difference.into()),
         evidence: evidence.facts,
@@ -388,9 +397,6 @@ fn rest(lines: &[Line], wall_a: i64) -> Option<Finding> {
         }),
     })
 }
-
-/// Share of idle time of unknown cause from which idle time is not compared by cause.
-const MOSTLY_UNKNOWN: f64 = 0.5;
 
 /// Changes of the time of a step; they add up to its change.
 fn lines(pair: &Pair<'_>, slot: Slot) -> Vec<Line> {
@@ -423,8 +429,8 @@ fn lines(pair: &Pair<'_>, slot: Slot) -> Vec<Line> {
         // What is unknown on one side cannot be compared by cause: all of the idle time.
         let (name, side) = match unknown {
             [true, true] => (IDLE_UNKNOWN, ""),
-            [true, false] => ("idle", " in A"),
-            [false, _] => ("idle", " in B"),
+            [true, false] => (IDLE, " in A"),
+            [false, _] => (IDLE, " in B"),
         };
         let text = |word: &str| format!("{word} idle time, cause unknown{side}");
         let of_idle = LineOf { name, table: PARTS, filter: "part:idle".to_string() };
@@ -448,12 +454,6 @@ fn lines(pair: &Pair<'_>, slot: Slot) -> Vec<Line> {
     let change = |[a, b]: [Sample; 2]| b.mean - a.mean;
     let overlaps = pair.samples(slot, |_, stretch| overlap(stretch));
     let less_overlap = change(overlaps);
-    let exposed = -change(pair.samples(slot, |_, stretch| {
-        stretch.time.communication.saturating_sub(stretch.time.exposed_communication)
-    }));
-    // Hidden communication may also just have become shorter.
-    let row = row(pair, slot, EXPOSED_COMMUNICATION, |stretch| stretch.time.exposed_communication);
-    let more_exposed = change(row.samples);
     let explains = |by: f64| less_overlap * by > 0.0 && by.abs() >= NEARLY_ALL * less_overlap.abs();
     let rounded = |samples: [Sample; 2]| samples.map(|sample| sample.mean.round() as i64);
     let mut line = Line {
@@ -467,16 +467,32 @@ fn lines(pair: &Pair<'_>, slot: Slot) -> Vec<Line> {
         filter: String::new(),
     };
     line.text = format!("{} between kernels", line.name);
-    if explains(exposed) && explains(more_exposed) {
+    /// Nanoseconds in which anything of a kind ran, and those that are exposed.
+    type Exposed = fn(&Time) -> (i64, i64);
+    let kinds: [(&str, &str, Exposed); 2] = [
+        (EXPOSED_COMMUNICATION, "compute", |time| (time.communication, time.exposed_communication)),
+        (EXPOSED_COPIES, "kernels", |time| (time.copies, time.exposed_copies)),
+    ];
+    for (name, with, get) in kinds {
+        let hidden = change(pair.samples(slot, |_, stretch| {
+            let (all, exposed) = get(&stretch.time);
+            all.saturating_sub(exposed)
+        }));
+        // What is hidden may also just have become shorter.
+        let row = row(pair, slot, name, |stretch| get(&stretch.time).1);
+        if !explains(-hidden) || !explains(change(row.samples)) {
+            continue;
+        }
         let (word, other) = if less_overlap > 0.0 { ("more", "less") } else { ("less", "more") };
-        line.text = format!("{word} exposed communication ({other} overlap with compute)");
-        line.name = EXPOSED_COMMUNICATION.to_string();
-        (line.table, line.filter) = (PARTS, filter::is("part", EXPOSED_COMMUNICATION));
+        line.text = format!("{word} {name} ({other} overlap with {with})");
+        line.name = name.to_string();
+        (line.table, line.filter) = (PARTS, filter::is("part", name));
         let [a, b] = rounded(row.samples);
-        // Else a part of the change is a change of communication itself, which has a line of its own.
+        // Else a part of the change is a change of the kind itself, which has a line of its own.
         if b.saturating_sub(a) == line.difference() {
             (line.sides, line.is_overlap, line.status) = ([a, b], false, row.verdict());
         }
+        break;
     }
     lines.push(line);
     lines
@@ -502,7 +518,8 @@ fn outside_operation(pair: &Pair<'_>, slot: Slot) -> String {
 /// `Attention (same kernel count, 2.7× longer each)`.
 fn operation_line(row: &Row) -> Line {
     let [a, b] = row.count_per_step;
-    let mean = |side: usize| row.total[side] as f64 / row.count[side].max(1) as f64;
+    // Of the steps that the numbers per step are of.
+    let mean = |side: usize| row.samples[side].mean / row.count_per_step[side];
     let per = per(&[row]);
     let why = match (row.count[0], row.count[1]) {
         (0, _) => format!("only in B, {} {per}", count(b)),
@@ -518,7 +535,8 @@ fn operation_line(row: &Row) -> Line {
                 };
                 format!("{} {} {per}, was {}", count(b), if b == 1.0 { one } else { many }, count(a))
             };
-            format!("{counts}, {}", each(mean(0), mean(1)))
+            // All of a side may be in steps that are cut off.
+            if a > 0.0 && b > 0.0 { format!("{counts}, {}", each(mean(0), mean(1))) } else { counts }
         }
     };
     Line {
@@ -533,6 +551,7 @@ fn operation_line(row: &Row) -> Line {
     }
 }
 
+/// A mean of counts; what few steps have is not 0.
 fn count(n: f64) -> String {
-    if n.fract() == 0.0 { format!("{n:.0}") } else { format!("{n:.1}") }
+    format_float(n, Unit::Plain)
 }
