@@ -157,6 +157,7 @@ impl Timelines {
         }
         let mut timeline = made.builder.finish();
         timeline.ledger = trace.ledger.clone();
+        timeline.joins_namesakes = true;
         timeline
     }
 
@@ -186,7 +187,7 @@ impl Timelines {
             let spans = regions.iter().map(|region| (start_of(region, view), region.last_seen_ns));
             let weights: Vec<u64> = regions.iter().map(|region| region.access_count).collect();
             let lanes = lanes(&spans.collect::<Vec<_>>(), &weights);
-            // Lanes have the same name: whoever shows them tells threads apart by their numbers.
+            // Lanes have the same name: a timeline joins them, and other programs tell threads apart by their numbers.
             for lane in &lanes {
                 let thread = self.thread(&mut made.builder, made.process, name);
                 for at in lane {

@@ -176,6 +176,8 @@ pub struct TrackView {
     pub sort: TrackSort,
     /// Kernels, copies or fills of a device.
     pub is_device: bool,
+    /// Only its first row is in view until someone unfolds it.
+    pub is_folded: bool,
     pub n_rows: u32,
     pub n_boxes: u64,
     /// Share of the time in which something is on the track.

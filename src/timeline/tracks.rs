@@ -21,7 +21,7 @@ use crate::base::sort;
 use crate::base::steps;
 use crate::base::strings::StringId;
 use crate::trace::labels::{process_title, shown, thread_title};
-use crate::trace::tracks::{Place, ProcessId, TrackKind};
+use crate::trace::tracks::{Place, ProcessId, ThreadId, TrackKind};
 use crate::trace::{Run, Trace};
 
 /// Boxes of one kind of a trace.
@@ -77,6 +77,9 @@ impl Clock {
         Some(Clock { starts, span_ns: span_ns.max(1), is_each_from_zero })
     }
 }
+
+/// Lanes of many things beside each other, such as regions of memory, up to which they are all in view at first.
+const MAX_OPEN_LANES: usize = 8;
 
 /// All tracks of a run.
 pub struct Timeline {
@@ -171,6 +174,7 @@ impl Timeline {
                 title: shown.title(trace),
                 sort: shown.sort(trace),
                 is_device,
+                is_folded: trace.joins_namesakes && rows.len() > MAX_OPEN_LANES,
                 ..self.of_rows(&index, &rows)
             };
             let view = match work_ns.get(&shown) {
@@ -239,6 +243,7 @@ impl Timeline {
             title: String::new(),
             sort: TrackSort::Thread,
             is_device: false,
+            is_folded: false,
             n_rows: rows.len() as u32,
             n_boxes: rows.iter().map(|row| u64::from(sums(row).n)).sum(),
             busy: self.busy_share(busiest),
@@ -282,6 +287,7 @@ impl Timeline {
                 title,
                 sort: TrackSort::Counter,
                 is_device: false,
+                is_folded: false,
                 n_rows: 1,
                 n_boxes: points.len() as u64,
                 busy: 0.0,
@@ -368,7 +374,12 @@ impl Shown {
             Some(TrackKind::AsyncGlobal | TrackKind::AsyncProcess | TrackKind::AsyncLegacy) => {
                 Shown::Async(tracks.name[at], tracks.process_of(id, &trace.threads))
             }
-            _ => Shown::Place(tracks.place(id)),
+            _ => match tracks.place(id) {
+                Place::Thread(thread) if trace.joins_namesakes => {
+                    Shown::Place(Place::Thread(first_of_name(trace, thread)))
+                }
+                place => Shown::Place(place),
+            },
         }
     }
 
@@ -390,6 +401,9 @@ impl Shown {
     fn title(self, trace: &Trace) -> String {
         match self {
             Shown::Async(name, _) => shown(trace.strings.get_opt(name)).to_string(),
+            Shown::Place(Place::Thread(thread)) if trace.joins_namesakes => {
+                shown(trace.strings.get_opt(trace.threads.name[thread.0 as usize])).to_string()
+            }
             Shown::Place(Place::Thread(thread)) => thread_title(trace, thread.0 as usize),
             Shown::Place(Place::Track(_)) => match self.kind(trace) {
                 Some(TrackKind::GlobalInstants) => "Instants of the trace".to_string(),
@@ -419,6 +433,14 @@ impl Shown {
             _ => i64::MAX,
         }
     }
+}
+
+/// The first thread of its process with the name of `thread`.
+fn first_of_name(trace: &Trace, thread: ThreadId) -> ThreadId {
+    let threads = &trace.threads;
+    let of = |at: usize| (threads.process[at], threads.name[at]);
+    let own = of(thread.0 as usize);
+    (0..thread.0).map(ThreadId).find(|other| of(other.0 as usize) == own).unwrap_or(thread)
 }
 
 /// What stands above the tracks of a process: `GPU 0 · python3 (0)`, after the name of its file if that is given.

@@ -93,6 +93,8 @@ pub struct Trace {
     pub hidden: hidden::Hidden,
     /// Of a trace that was cut to a time range.
     pub part: Option<TimePart>,
+    /// Threads of one name in a process are lanes of one track: of traces that are made for a timeline.
+    pub joins_namesakes: bool,
     /// See [`Trace::extent`].
     extent: OnceCell<Option<(i64, i64)>>,
     /// See [`Trace::span_beside_events`].

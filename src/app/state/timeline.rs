@@ -144,7 +144,7 @@ impl TimelineState {
     /// The worker has sent the tracks. Those that are idle nearly all the time start folded. What one looks at stays where there
     /// were tracks before, of a smaller part of the files.
     pub fn has_come(self, tracks: Tracks) {
-        let is_idle = |track: &TrackView| track.n_rows > 1 && track.busy < IDLE;
+        let is_idle = |track: &TrackView| track.is_folded || (track.n_rows > 1 && track.busy < IDLE);
         let numbers = (0..).zip(&tracks.tracks).filter(|(_, track)| is_idle(track)).map(|(number, _)| number);
         let mut idle = BTreeSet::new();
         // Collecting would sort them, with a sort of its own.
