@@ -43,7 +43,7 @@ fn expected() -> Value {
 }
 
 /// Report on the parts for which `is_in`.
-fn report(is_in: impl Fn(&str) -> bool) -> Report {
+pub fn report(is_in: impl Fn(&str) -> bool) -> Report {
     let traces = parts().into_iter().filter(|(name, _)| is_in(name));
     let traces: Vec<Trace> = traces.map(|(name, bytes)| import(&name, &bytes, None).unwrap()).collect();
     (fleet::INFO.run)(&Context::new(&Run { traces }, &Query::default()))

@@ -1,7 +1,8 @@
 //! `docs/reports.md` lists every report with its tables, columns and definitions, as the code has them, and `docs/tables.md` every
 //! table for SQL and Python. `UPDATE=1 cargo test --test native reports_page` writes both.
 
-use crate::support::{all_files, own_dir};
+use crate::support::{all_files, files, own_dir, stem};
+use crate::{fleet, run_directory};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
@@ -11,7 +12,7 @@ use tracedrop::export::event_tables;
 use tracedrop::report::view::{TableQuery, row_order};
 use tracedrop::report::{Block, Report};
 
-/// Larger files add no tables that smaller ones lack.
+/// Larger files take long and add few tables.
 const MAX_BYTES: usize = 120_000;
 
 #[derive(Default)]
@@ -28,15 +29,43 @@ struct Described {
     tables: Vec<(String, Table)>,
 }
 
+fn session_of(name: &str, bytes: &[u8]) -> Option<Session> {
+    let mut session = Session::new(name, bytes.len() as u64, None, Query::default());
+    session.feed(bytes);
+    session.finish().ok()?;
+    Some(session)
+}
+
 fn reports_of(path: &Path) -> Option<Vec<Report>> {
     let bytes = std::fs::read(path).ok().filter(|bytes| bytes.len() <= MAX_BYTES)?;
     let name = path.file_name()?.to_str()?;
-    let mut session = Session::new(name, bytes.len() as u64, None, Query::default());
-    session.feed(&bytes);
-    session.finish().ok()?;
-    let reports = session.reports().to_vec();
+    let reports = session_of(name, &bytes)?.reports().to_vec();
     reports.iter().for_each(|report| check_order(name, report));
     Some(reports)
+}
+
+/// Reports on what is no single trace: ranks, runs with their directories, a configuration, address ranges, a fleet dataset.
+fn other_reports() -> Vec<Report> {
+    let ranks = files(&own_dir("pytorch/dlrm8"), &[".json.gz"]);
+    let ranks = ranks.iter().map(|path| session_of(&stem(path), &std::fs::read(path).unwrap()).unwrap());
+    let config = "experiment: {name: n}\nmodels: [{id: a, engine: vllm, path: p}]\nsweep: {context_lengths: [1], batch_sizes: [1, \
+                  2], repetitions: 1, warmup_runs: 0}\n";
+    let ranges = r#"[{"addr_start": 4096, "addr_end": 8192, "region_type": "kv_cache"}]"#;
+    let runs =
+        || run_directory::runs_in(&own_dir("mrm/runs")).into_iter().map(|run| run_directory::open(&run));
+    // One by one first, as titles of several have the names of their files.
+    let mut sessions: Vec<Session> = runs().collect();
+    sessions.extend([
+        Session::together(ranks.collect()).unwrap(),
+        session_of("config.yaml", config.as_bytes()).unwrap(),
+        session_of("config.yaml", config.replace("name: n", "name: 1").as_bytes()).unwrap(),
+        session_of("kv_ranges.json", ranges.as_bytes()).unwrap(),
+        Session::together(runs().collect()).unwrap(),
+    ]);
+    let mut reports: Vec<Report> =
+        sessions.iter_mut().flat_map(|session| session.reports().to_vec()).collect();
+    reports.push(fleet::report(|_| true));
+    reports
 }
 
 /// A table that is marked as sorted is: the mark sorts nothing itself.
@@ -90,7 +119,7 @@ fn described() -> BTreeMap<String, Described> {
             &[".json", ".jsonl", ".gz", ".bin", ".parquet", ".pickle", ".txt"],
         ));
     }
-    for report in paths.iter().filter_map(|path| reports_of(path)).flatten() {
+    for report in paths.iter().filter_map(|path| reports_of(path)).flatten().chain(other_reports()) {
         let described = all.entry(report.id.to_string()).or_default();
         described.title.clone_from(&report.title);
         for block in &report.blocks {

@@ -15,7 +15,7 @@ use tracedrop::report::{Block, Cells, Mark, Report, Table};
 use tracedrop::trace::{Severity, Trace};
 
 /// Every folder below `dir` that holds a trace.
-fn runs_in(dir: &Path) -> Vec<PathBuf> {
+pub fn runs_in(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir).into_iter().flatten() {
         let path = entry.unwrap().path();
@@ -27,7 +27,7 @@ fn runs_in(dir: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn open(dir: &Path) -> Session {
+pub fn open(dir: &Path) -> Session {
     open_cut(dir, usize::MAX)
 }
 
