@@ -209,7 +209,7 @@ indexTest('in a frame without storage everything else works', async (page) => {
   await page.goto(frameUrl);
   const frame = page.frameLocator('iframe');
   await frame.getByTestId('file-input').setInputFiles(SMALL);
-  await frame.locator('.verdict').getByText(`Parsed ${made.small.nEvents.toLocaleString('en-US')} events`).waitFor();
+  await frame.locator('.verdict').getByText(`Parsed all ${made.small.nEvents.toLocaleString('en-US')} events`).waitFor();
   // Failing to cache the index shows no error; the SHA-256 comes after that.
   await frame.getByRole('button', { name: 'Parsing details', exact: true }).click();
   await frame.getByTestId('digest').waitFor();

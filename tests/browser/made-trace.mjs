@@ -49,7 +49,7 @@ const panel = (page) => page.locator('[role=tabpanel]:not([hidden])');
 export async function checkTotals(page, { names, nEvents }) {
   await panel(page).locator('.file-head').waitFor({ timeout: 120_000 });
   const verdict = await panel(page).locator('.verdict p').textContent();
-  assert.match(verdict, new RegExp(`^Parsed ${nEvents.toLocaleString('en-US')} events`));
+  assert.match(verdict, new RegExp(`^Parsed all ${nEvents.toLocaleString('en-US')} events`));
   await page.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Slices by name', exact: true }).click();
   const table = panel(page).locator('.report:not([hidden]) section.table').first();
   // Cells are rounded; the clipboard has all digits.

@@ -67,7 +67,7 @@ const isRead = (page) => page.locator('[role=tabpanel]:not([hidden]) .file-head'
 async function opensFiles(page) {
   await page.getByTestId('file-input').setInputFiles(FILE);
   await isRead(page);
-  assert.match(await page.locator('[role=tabpanel]:not([hidden]) .verdict p').textContent(), /^Parsed 2 events/);
+  assert.match(await page.locator('[role=tabpanel]:not([hidden]) .verdict p').textContent(), /^Parsed all 2 events/);
 }
 async function opensSample(page) {
   await page.getByRole('button', { name: 'Tracedrop' }).first().click();

@@ -78,7 +78,7 @@ function drop(page, files, folders = []) {
 
 pageTest('a dropped file opens as a tab with reports, and its parsing details add up', async (page) => {
   assert.equal(await drop(page, [['made.json', slices(10)]]), true, 'the overlay shows');
-  assert.match(await verdict(page), /^Parsed 10 events/);
+  assert.match(await verdict(page), /^Parsed all 10 events/);
   assert.equal(await page.getByTestId('drop-overlay').count(), 0);
   assert.equal(await page.title(), 'made.json – Tracedrop');
   await panel(page).getByRole('button', { name: 'Parsing details', exact: true }).click();
@@ -342,7 +342,7 @@ pageTest('a time range of a large file can be chosen while it is parsed', async 
 
 pageTest('a complete parse of a trace that lacks records gets no green check mark', async (page) => {
   await pick(page, new URL('../data/situations/graphs-without-record.json', import.meta.url).pathname);
-  assert.match(await verdict(page), /^Parsed \d/);
+  assert.match(await verdict(page), /^Parsed all \d/);
   assert.equal(await panel(page).locator('.file-head .verdict .mark-good').count(), 0);
   await panel(page).getByTestId('warnings').click();
   await report(page).locator('.note-warning').first().waitFor();

@@ -45,7 +45,7 @@ pageTest('ranks are combined into one run in one tab, and each file opens alone 
   await pick(page, [PATHS[1], PATHS[0]]);
   const [title, verdict] = await read(page);
   assert.equal(title, '2 ranks');
-  assert.match(verdict, /^Parsed \d/);
+  assert.match(verdict, /^Parsed all \d/);
   assert.deepEqual(await tabNames(page), ['2 ranks']);
   assert.equal(await page.title(), '2 ranks – Tracedrop');
   assert.equal(await report(page).getByRole('heading', { level: 2 }).textContent(), 'Findings');
@@ -90,7 +90,7 @@ pageTest('large files of a run, plain and compressed, are parsed one after the o
   await pick(page, [file('rank0.json', plain[0]), file('rank1.json', plain[1]), file('rank2.json.gz', packed)]);
   const [title, verdict] = await read(page);
   assert.equal(title, '3 ranks');
-  assert.match(verdict, /^Parsed 390,000 events/);
+  assert.match(verdict, /^Parsed all 390,000 events/);
 });
 
 pageTest('files whose metadata names one run are combined, whatever their names', async (page) => {
@@ -227,7 +227,7 @@ pageTest('while several files are parsed, the reports cover all files so far', a
     assert.equal(await current.count(), 1);
     await release(page, n);
   }
-  assert.match((await read(page))[1], /^Parsed 330,000 events/);
+  assert.match((await read(page))[1], /^Parsed all 330,000 events/);
   rmSync(folder, { recursive: true });
 }, { slowReading: 'held' });
 
