@@ -174,7 +174,25 @@ fn runs_that_were_disturbed_are_left_out_of_what_runs_have_in_common() {
     let sessions = cases.iter().map(|(metadata, _)| with_metadata("run", metadata)).collect();
     let together = Session::together(sessions).unwrap();
     let report = report_on(&together);
-    assert!(report.summary.starts_with("6 runs, 2 contaminated."), "{}", report.summary);
+    assert_eq!(
+        report.summary,
+        "6 runs, 2 contaminated; 2 of unknown validity. Contaminated runs are listed but excluded from the means."
+    );
+    // Only runs that are known to be clean are called valid.
+    let overhead =
+        |percent| format!(r#"{{"observer_effect_summary": {{"observer_cpu_overhead_pct_max": {percent}}}}}"#);
+    for (runs, said) in [
+        (vec![overhead(1), overhead(2)], "2 runs, both valid."),
+        (vec![overhead(1), overhead(2), overhead(3)], "3 runs, all valid."),
+        (
+            vec![overhead(1), overhead(15), "{}".to_string()],
+            "3 runs, none known to be contaminated; 1 marginal; 1 of unknown validity.",
+        ),
+        (vec!["{}".to_string(); 2], "2 runs, none known to be contaminated; 2 of unknown validity."),
+    ] {
+        let sessions = runs.iter().map(|metadata| with_metadata("run", metadata)).collect();
+        assert_eq!(report_on(&Session::together(sessions).unwrap()).summary, said);
+    }
     // Nothing of the trace was changed.
     let issues = together.run().traces.iter().flat_map(|trace| &trace.ledger.issues);
     let of_runs: Vec<_> = issues.filter(|issue| issue.kind.code == "run-contaminated").collect();
