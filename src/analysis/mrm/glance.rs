@@ -241,8 +241,8 @@ pub fn notes(source: &Source<'_, '_>, report: &mut Report) {
     }
     if !view.trace.accesses.is_in_time_order() {
         report.info(
-            "Accesses aren't sorted by time. Metrics sort them; labels use file order, as in mrm-trace, so a region's \
-             first_seen_ns can be later than some of its accesses.",
+            "Accesses aren't sorted by time. Metrics and block lifetimes sort them; labels use file order, as in mrm-trace, so a \
+             region's first_seen_ns can be later than some of its accesses.",
         );
     }
     if source.kinds.iter().any(|row| row.kind == Kind::UNKNOWN) {

@@ -110,6 +110,11 @@ fn add_trace(view: &LabelledTrace<'_>, sums: &Sums, clock: Clock, report: &mut R
          eviction. Blocks stored before the trace start at time 0, and reads after eviction still count. The exported \
          table follows mrm-trace.",
     );
+    if !view.trace.accesses.is_in_time_order() {
+        report.info(
+            "Accesses aren't sorted by time. Block lifetimes sort them; the exported table uses file order, as in mrm-trace.",
+        );
+    }
     report.table(pages_table(view.kv_pages.pages()));
 }
 
