@@ -43,7 +43,8 @@ impl Side {
                     Holds::Float => value.as_f64().map_or(value, Value::Float),
                     _ => value,
                 };
-                self.other = if self.is_there { None } else { Some(value) };
+                let is_word_of_both = holds != Holds::Float && self.other.as_ref() == Some(&value);
+                self.other = (!self.is_there || is_word_of_both).then_some(value);
                 self.is_there = true;
             }
         }
@@ -67,6 +68,7 @@ enum Holds {
     /// Doubles without a total.
     Float,
     Text,
+    Bool,
 }
 
 /// Decimal places of amounts with fractions.
@@ -79,7 +81,8 @@ impl Holds {
             Cells::Float(_) if column.unit == Unit::Ms => Holds::Whole,
             Cells::Float(_) if column.compared == Compared::AddsUp => Holds::Fraction,
             Cells::Float(_) => Holds::Float,
-            Cells::Text(_) | Cells::Bool(_) => Holds::Text,
+            Cells::Text(_) => Holds::Text,
+            Cells::Bool(_) => Holds::Bool,
         }
     }
 
@@ -117,6 +120,14 @@ impl Holds {
                 sides.for_each(|side| cells.push(side.other.as_ref().map(Value::plain).as_deref()));
                 Cells::Text(cells)
             }
+            Holds::Bool => Cells::Bool(
+                sides
+                    .map(|side| match side.other {
+                        Some(Value::Bool(value)) => Some(value),
+                        _ => None,
+                    })
+                    .collect(),
+            ),
         }
     }
 
@@ -177,6 +188,8 @@ struct Measure {
     hint: String,
     unit: Unit,
     content: Content,
+    /// Of lower bounds: the column that says which are exact.
+    exact_id: Option<Cow<'static, str>>,
     adds_up: bool,
     holds: Holds,
 }
@@ -352,7 +365,7 @@ pub fn is_comparable(table: &Table) -> bool {
 }
 
 fn is_measure(column: &Column) -> bool {
-    matches!(column.compared, Compared::ByRow | Compared::AddsUp)
+    matches!(column.compared, Compared::ByRow | Compared::AddsUp | Compared::Exactness)
 }
 
 /// Tables of one kind, each with what its amounts are of: these are joined apart. A table on several things is taken apart.
@@ -683,6 +696,11 @@ fn changes(keys: &[&Column], measures: &[Measure], rows: &[Row]) -> Vec<Change> 
         return Vec::new();
     }
     let counting = || rows.iter().filter(|row| !row.is_noise() && !row.is_other_step());
+            exact_id: table.columns[at..]
+                .iter()
+                .find(|other| other.compared == Compared::Exactness)
+                .filter(|_| column.compared == Compared::ByRow)
+                .map(|exact| exact.id.clone()),
     let all = counting().map(Row::size).fold(0i128, i128::saturating_add);
     let is_count = |it: &Measure| it.adds_up && it.unit == Unit::Count && it.holds == Holds::Whole;
     let pieces = (1..measures.len()).find(|at| is_count(&measures[*at]));
@@ -726,6 +744,15 @@ fn name_of(keys: &[&Column], row: &Row) -> Vec<String> {
     let mut name: Vec<String> = Vec::new();
     for (key, value) in keys.iter().zip(&row.key) {
         let text = value.plain();
+/// Whether a measure of lower bounds is exact on both sides, so that their difference is no guess.
+fn is_exact(row: &Row, measure: &Measure, measures: &[Measure]) -> bool {
+    let Some(id) = &measure.exact_id else { return true };
+    let Some(at) = measures.iter().position(|other| other.id == *id) else { return false };
+    let sides = row.values[at].iter().zip(row.is_in);
+    // Nothing is exactly 0.
+    sides.into_iter().all(|(side, is_in)| !is_in || side.other == Some(Value::Bool(true)))
+}
+
         let is_bare = matches!(key.unit, Unit::None | Unit::Id | Unit::Count | Unit::Plain);
         match name.last_mut() {
             _ if text.is_empty() => {}
@@ -865,14 +892,17 @@ fn write(first: &Table, keys: &[&Column], measures: &[Measure], rows: &[Row], ma
         let label = format!("B − A: {}", measure.label);
         match measure.holds {
             Holds::Whole | Holds::Fraction => {
-                let all = measure.holds.amounts(rows.iter().map(|row| known_difference(row, at, measure)));
+                let known = |row: &Row| {
+                    known_difference(row, at, measure).filter(|_| is_exact(row, measure, measures))
+                };
+                let all = measure.holds.amounts(rows.iter().map(known));
                 add("difference", label, all, "", at == 0 && main.is_some());
             }
             Holds::Float => {
                 let by = |row: &Row| Some(row.values[at][1].float()? - row.values[at][0].float()?);
                 add("difference", label, Cells::Float(rows.iter().map(by).collect()), "", false);
             }
-            Holds::Text => {}
+            Holds::Text | Holds::Bool => {}
         }
         if let Some(main) = main.filter(|_| at == 0) {
             columns.extend(shares(rows, main));
