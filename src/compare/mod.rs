@@ -603,8 +603,8 @@ fn add_measures(
             id: format!("{of_report}.{}.{id}", table.id),
             what: format!("{label}, total of table {}", table.title),
             unit: *unit,
-            a: total.number(*a),
-            b: total.number(*b),
+            a: total.scale().number(*a),
+            b: total.scale().number(*b),
             // With equal numbers of files, the noise of the sums is that of one file times their number.
             noise: noise(total).filter(|_| n_a == n_b).map(|noise| noise * n_a),
         });
@@ -615,8 +615,8 @@ fn add_measures(
             id: format!("{of_report}.{}.{id}{PER_FILE}", table.id),
             what: format!("{label} per file, mean of table {}", table.title),
             unit: *unit,
-            a: total.number(*a) / n_a.max(1.0),
-            b: total.number(*b) / n_b.max(1.0),
+            a: total.scale().number(*a) / n_a.max(1.0),
+            b: total.scale().number(*b) / n_b.max(1.0),
             noise: noise(total),
         });
     }
@@ -701,7 +701,7 @@ fn add(
 /// Column totals of a table on both sides.
 fn totals_table(table: &Table, totals: &[Total]) -> Table {
     use crate::report::{Column, Content};
-    let text = |total: &Total, value: i128| total.value(value).display(total.unit);
+    let text = |total: &Total, value: i128| total.scale().value(value).display(total.unit);
     let texts = |get: &dyn Fn(&Total) -> String| {
         let mut cells = crate::report::TextCells::default();
         totals.iter().for_each(|total| cells.push(Some(&get(total))));
@@ -711,7 +711,7 @@ fn totals_table(table: &Table, totals: &[Total]) -> Table {
     let has_fractions = totals.iter().any(|total| total.places > 0);
     let numbers = |id: &'static str, label: &str, get: &dyn Fn(&Total) -> i128| match has_fractions {
         true => {
-            let values = totals.iter().map(|total| Some(total.number(get(total)))).collect();
+            let values = totals.iter().map(|total| Some(total.scale().number(get(total)))).collect();
             Column::float(id, label, Unit::Plain, values)
         }
         false => {
@@ -730,7 +730,7 @@ fn totals_table(table: &Table, totals: &[Total]) -> Table {
                 "difference_text",
                 "B − A",
                 Content::Plain,
-                texts(&|total| total.signed(total.difference())),
+                texts(&|total| total.scale().signed(total.difference())),
             ),
             Column::text("gained_text", "gained", Content::Plain, texts(&|total| text(total, total.gained)))
                 .hint("sum of increases over rows"),
