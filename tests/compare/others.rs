@@ -4,7 +4,7 @@ use crate::compare::sides::{compared, digest, digest_of, lists, number, sum, tab
 use crate::support::{Random, all_files, data_dirs, import};
 use proptest::prelude::*;
 use tracedrop::compare::align::{GAP_EXTEND, GAP_OPEN, Scores, Step, align, align_within, score};
-use tracedrop::compare::{Digest, compare};
+use tracedrop::compare::{CompareQuery, Digest, Problem, compare};
 use tracedrop::report::Block;
 use tracedrop::report::view::{TableQuery, row_order};
 
