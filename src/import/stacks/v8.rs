@@ -213,7 +213,7 @@ fn build_cpu(mut document: Document<'_>, out: &mut TraceBuilder) -> Result<(), I
                 }
             },
             None => {
-                note(out, &BAD_VALUE, "a sample");
+                note(out, &IGNORED_VALUE, "a sample");
                 StackId::NONE
             }
         };
@@ -249,7 +249,7 @@ fn read_nodes(root: Item<'_>, texts: &mut Texts, nodes: &mut Nodes, out: &mut Tr
         for child in item.get("children").into_iter().flat_map(Item::items) {
             match child.whole() {
                 Some(child) => nodes.children.push((number, child)),
-                None => note(out, &BAD_VALUE, "a child of a node"),
+                None => note(out, &IGNORED_VALUE, "a child of a node"),
             }
         }
     }
