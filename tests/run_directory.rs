@@ -202,6 +202,30 @@ fn runs_that_were_disturbed_are_left_out_of_what_runs_have_in_common() {
     assert!(column(table(report, "dataset_groups"), "runs").iter().all(|runs| runs == "4"));
 }
 
+/// The id of the run is that of the manifest; metadata that name another one are perhaps those of that run.
+#[test]
+fn metadata_of_another_run_are_told() {
+    let trace = std::fs::read(support::own_dir("mrm").join("parquet-variants/codec-none.parquet")).unwrap();
+    let warnings = |metadata: &str| -> Vec<String> {
+        let manifest = r#"{"run_id": "p", "created_at_utc": "2026-01-01T00:00:00Z", "files": []}"#;
+        let files =
+            [("manifest.json", manifest.as_bytes()), ("metadata.json", metadata.as_bytes()), (TRACE, &trace)];
+        let files = files.map(|(name, content)| (name.to_string(), content.to_vec())).to_vec();
+        let session = open_files("run", files, usize::MAX);
+        let notes = report_on(&session).blocks.iter().filter_map(|block| match block {
+            Block::Note(note) if note.text.contains("another run:") => Some(note.text.clone()),
+            _ => None,
+        });
+        notes.collect()
+    };
+    assert!(warnings(r#"{"run_id": "p"}"#).is_empty());
+    assert!(warnings(r#"{"batch": 1}"#).is_empty());
+    assert_eq!(
+        warnings(r#"{"run_id": "r2"}"#),
+        ["metadata.json names another run: r2. It may belong to that run."]
+    );
+}
+
 /// What may be asked of a trace follows from its collector.
 #[test]
 fn the_collector_that_was_written_down_decides_what_a_trace_can_tell() {
