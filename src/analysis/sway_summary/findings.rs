@@ -34,7 +34,7 @@ pub fn format_ms(ms: f64) -> String {
 }
 
 /// Findings of the run. `repeated_ms` is the time of the repeated misses. With `is_appended`, the file
-/// contains several runs, and each began with an empty cache.
+/// may contain several runs, and then each began with an empty cache.
 pub fn of(
     run: &Run,
     summary: &Summary,
@@ -107,7 +107,7 @@ fn computed_again(repeated: &[RepeatedMiss], again_ms: f64, share: f64, is_appen
     facts.push("repeated_ms", "time in duplicate misses", again_ms, Unit::Ms);
     facts.push("misses", "duplicate misses", n_misses, Unit::Count);
     let after =
-        if is_appended { " The file contains several runs, each starting with an empty cache." } else { "" };
+        if is_appended { " If the file contains several runs, each starts with an empty cache." } else { "" };
     Finding {
         id: "computed-again".to_string(),
         text: format!(
