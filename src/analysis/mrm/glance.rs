@@ -160,7 +160,8 @@ pub fn table(source: &Source<'_, '_>, thresholds: &Thresholds) -> Table {
                 rows.iter().map(kept).collect(),
             )
             .hint(
-                "by region, over all of them; 0 for those never read after the first write, as in mrm-trace",
+                "by region, over all of them; 0 for those never read after the first write; interpolated between two \
+                 regions, as in mrm-trace",
             )
             .by_row(),
             Column::counts("reads", "reads", Unit::Count, rows.iter().map(|row| row.reads)).adds_up(),

@@ -90,7 +90,7 @@ fn add_trace(view: &LabelledTrace<'_>, sums: &Sums, clock: Clock, report: &mut R
     let (median, unit) = clock.value(sums.kept.quantile(0.5));
     facts
         .push("median_lifetime", "Block lifetime (p50)", median, unit)
-        .hint("of the other blocks, from the store to the last read");
+        .hint("of the other blocks, from the store to the last read; that of a block, not interpolated");
     report.facts(facts);
     // Durations that the clock can't tell from 0 have no distribution.
     if sums.kept.ns().last().is_some_and(|longest| clock.can_tell(*longest)) {
