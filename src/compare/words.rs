@@ -269,7 +269,9 @@ fn text_of(change: &Change, total: &Total) -> String {
         _ => {
             let share = |value: i128, of: i128| ratio(of, value).map_or("none".to_string(), format_ratio);
             let [a, b] = total.told();
-            format!("{} in A, {} in B", share(change.sides[0], a), share(change.sides[1], b))
+            // Other units say what they count.
+            let of = if total.unit == Unit::Count { format!(" of {}", total.label) } else { String::new() };
+            format!("{}{of} in A, {} in B", share(change.sides[0], a), share(change.sides[1], b))
         }
     };
     format!("{name} ({why})")
