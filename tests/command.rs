@@ -235,6 +235,16 @@ fn rows_are_chosen_by_a_filter() {
     }
     let output = tracedrop(&dir).args(["report", "a.json", "--only", "-1..2"]).output().unwrap();
     assert!(said(&output).contains("'-1' is not a time after the start"), "{}", said(&output));
+    // There are samples, but no times.
+    fs::write(dir.join("a.folded"), "main;f 1\n").unwrap();
+    let output = tracedrop(&dir).args(["report", "a.folded", "--only", "1..2"]).output().unwrap();
+    assert!(said(&output).contains("--only needs times, and this file has none"), "{}", said(&output));
+    let output = tracedrop(&dir).args(["export", "a.folded", "--to", "collapsed"]).output().unwrap();
+    assert!(
+        said(&output).contains("Export as Collapsed stacks (samples) (collapsed-samples)"),
+        "{}",
+        said(&output)
+    );
 }
 
 /// One file with samples and slices: `self` is a time in two tables and counts samples in the third.

@@ -174,7 +174,25 @@ fn runs_that_were_disturbed_are_left_out_of_what_runs_have_in_common() {
     let sessions = cases.iter().map(|(metadata, _)| with_metadata("run", metadata)).collect();
     let together = Session::together(sessions).unwrap();
     let report = report_on(&together);
-    assert!(report.summary.starts_with("6 runs, 2 contaminated."), "{}", report.summary);
+    assert_eq!(
+        report.summary,
+        "6 runs, 2 contaminated; 2 of unknown validity. Contaminated runs are listed but excluded from the means."
+    );
+    // Only runs that are known to be clean are called valid.
+    let overhead =
+        |percent| format!(r#"{{"observer_effect_summary": {{"observer_cpu_overhead_pct_max": {percent}}}}}"#);
+    for (runs, said) in [
+        (vec![overhead(1), overhead(2)], "2 runs, both valid."),
+        (vec![overhead(1), overhead(2), overhead(3)], "3 runs, all valid."),
+        (
+            vec![overhead(1), overhead(15), "{}".to_string()],
+            "3 runs, none known to be contaminated; 1 marginal; 1 of unknown validity.",
+        ),
+        (vec!["{}".to_string(); 2], "2 runs, none known to be contaminated; 2 of unknown validity."),
+    ] {
+        let sessions = runs.iter().map(|metadata| with_metadata("run", metadata)).collect();
+        assert_eq!(report_on(&Session::together(sessions).unwrap()).summary, said);
+    }
     // Nothing of the trace was changed.
     let issues = together.run().traces.iter().flat_map(|trace| &trace.ledger.issues);
     let of_runs: Vec<_> = issues.filter(|issue| issue.kind.code == "run-contaminated").collect();
@@ -182,6 +200,30 @@ fn runs_that_were_disturbed_are_left_out_of_what_runs_have_in_common() {
     assert!(of_runs.iter().all(|issue| issue.kind.severity == Severity::Note));
     assert_eq!(column(table(report, "dataset"), "run_validity"), cases.map(|(_, said)| said));
     assert!(column(table(report, "dataset_groups"), "runs").iter().all(|runs| runs == "4"));
+}
+
+/// The id of the run is that of the manifest; metadata that name another one are perhaps those of that run.
+#[test]
+fn metadata_of_another_run_are_told() {
+    let trace = std::fs::read(support::own_dir("mrm").join("parquet-variants/codec-none.parquet")).unwrap();
+    let warnings = |metadata: &str| -> Vec<String> {
+        let manifest = r#"{"run_id": "p", "created_at_utc": "2026-01-01T00:00:00Z", "files": []}"#;
+        let files =
+            [("manifest.json", manifest.as_bytes()), ("metadata.json", metadata.as_bytes()), (TRACE, &trace)];
+        let files = files.map(|(name, content)| (name.to_string(), content.to_vec())).to_vec();
+        let session = open_files("run", files, usize::MAX);
+        let notes = report_on(&session).blocks.iter().filter_map(|block| match block {
+            Block::Note(note) if note.text.contains("another run:") => Some(note.text.clone()),
+            _ => None,
+        });
+        notes.collect()
+    };
+    assert!(warnings(r#"{"run_id": "p"}"#).is_empty());
+    assert!(warnings(r#"{"batch": 1}"#).is_empty());
+    assert_eq!(
+        warnings(r#"{"run_id": "r2"}"#),
+        ["metadata.json names another run: r2. It may belong to that run."]
+    );
 }
 
 /// What may be asked of a trace follows from its collector.

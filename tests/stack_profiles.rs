@@ -18,7 +18,7 @@ use tracedrop::report::{Block, Value as Cell};
 use tracedrop::stacks::{CallTree, Function, functions_in_order};
 use tracedrop::trace::cut::Cut;
 use tracedrop::trace::stack_profiles::{Amount, StackProfile};
-use tracedrop::trace::{Run, Trace};
+use tracedrop::trace::{Run, Severity, Trace};
 
 /// Files with expected results: path of the file, and of the result.
 fn cases() -> Vec<(PathBuf, PathBuf)> {
@@ -198,6 +198,8 @@ fn warnings_in(trace: &Trace) -> BTreeSet<String> {
         .map(|code| match code {
             // Cut inside the packing.
             "packed-cut-off" => "truncated",
+            // The reference doesn't tell apart what is left out.
+            "stacks-ignored-value" => "bad-value",
             code => code.strip_prefix("stacks-").unwrap_or(code),
         })
         .map(str::to_string)
@@ -830,6 +832,16 @@ fn a_range_is_of_what_has_times() {
         "frameTable":{"schema":{"location":0},"data":[[0]]},"stringTable":["main"]}],"processes":[]}"#;
     assert_eq!(facts_with(&report_of_range(gecko, (1, 3)), "Threads"), ["1"]);
     assert_eq!(report_of_range(gecko, (1, 1)).summary, "No samples in the chosen time range.");
+}
+
+/// Samples that are left out are skipped, not only noted.
+#[test]
+fn samples_that_are_left_out_are_skipped() {
+    let text = r#"{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"f"}]},"profiles":[
+        {"type":"sampled","name":"s","unit":"none","startValue":0,"endValue":1,"samples":[[0],[0],[0]],"weights":["5",null,2]}]}"#;
+    let trace = import("a.json", text.as_bytes(), None).unwrap();
+    assert_eq!((trace.ledger.kept.records, trace.ledger.skipped.records), (1, 2));
+    assert_eq!(trace.ledger.issue("stacks-bad-value").unwrap().kind.severity, Severity::Skipped);
 }
 
 #[test]

@@ -245,10 +245,11 @@ pub fn format_float(value: f64, unit: Unit) -> String {
     let value = if value == 0.0 { 0.0 } else { value };
     match unit {
         Unit::Ratio => format_ratio(value),
-        Unit::Ns | Unit::NsOffset if value.abs() < 9e18 => format_ns(value.round() as i64),
+        Unit::Ns | Unit::NsOffset => format_integer(value.round() as i128, unit),
         Unit::NsClock if value.abs() < 9e18 => format_clock(value.round() as i128),
         Unit::Address if value.abs() < 1.8e19 => format_integer(value as i128, unit),
         Unit::Bytes if value.abs() < 1.8e19 => format_integer(value.round() as i128, unit),
+        Unit::Bytes => format!("{} EiB", format_plain(value / 2f64.powi(60))),
         Unit::Ms => decimal(value, 1),
         Unit::Seconds if value.abs() < 9e9 => format_ns((value * 1e9).round() as i64),
         Unit::UnixSeconds => format_unix_seconds(value),

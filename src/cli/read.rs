@@ -251,17 +251,17 @@ fn parse(
     }
     let trace = session.run().traces.last()?;
     if args.only.is_some() {
+        // What has none is whole.
+        let has_times = trace.part.is_some_and(|part| part.whole.is_some());
+        let is_sampled = !trace.stack_profiles.is_empty() || !trace.profiles.is_empty();
+        if (is_sampled || !trace.scoring_calls.is_empty()) && !has_times {
+            return complain(place, &"--only needs times, and this file has none");
+        }
         let format = FORMATS.iter().find(|format| format.id == trace.source.format);
         if let Some(format) = format.filter(|format| !format.has_events) {
             let has_none = format!("this file ({}) has none", format.title);
             let what = format!("--only needs events, samples or forward passes; {has_none}");
             return complain(place, &what);
-        }
-        // What has none is whole.
-        let has_times = trace.part.is_some_and(|part| part.whole.is_some());
-        let has_rows = !trace.stack_profiles.is_empty() || !trace.scoring_calls.is_empty();
-        if has_rows && !has_times {
-            return complain(place, &"--only needs times, and this file has none");
         }
     }
     issues.add(&place.shown(), &trace.ledger);

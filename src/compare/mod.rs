@@ -209,9 +209,20 @@ impl Digest {
 }
 
 fn sampling(run: &Run) -> Vec<Sampling> {
+    let of_profiles = run
+        .traces
+        .iter()
+        .flat_map(|trace| trace.profiles.iter())
+        .map(|profile| Sampling { mode: profile.mode.clone(), interval_us: profile.sample_interval_us });
+    // Stacks of a Python profile: the file says beside them how they were sampled.
+    let with_stacks = run.traces.iter().filter(|trace| !trace.stack_profiles.is_empty());
+    let of_stacks = with_stacks.filter_map(|trace| {
+        let told = |name: &str| trace.source.metadata.iter().find(|(known, _)| known == name);
+        let interval_us = told("sample_interval_usec")?.1.parse().ok().filter(|us| *us > 0);
+        Some(Sampling { mode: told("mode").map(|(_, mode)| mode.clone()), interval_us })
+    });
     let mut all: Vec<Sampling> = Vec::new();
-    for profile in run.traces.iter().flat_map(|trace| trace.profiles.iter()) {
-        let own = Sampling { mode: profile.mode.clone(), interval_us: profile.sample_interval_us };
+    for own in of_profiles.chain(of_stacks) {
         if !all.contains(&own) {
             all.push(own);
         }
@@ -249,6 +260,7 @@ fn unlike_sampling(a: &Digest, b: &Digest) -> Result<Option<Unlike>, Problem> {
     if a.sampling.is_empty() || b.sampling.is_empty() {
         return Ok(None);
     }
+    let has_times = |side: &Digest| side.report(analysis::hot_frames::INFO.id).is_some();
     let of_modes = [modes(a), modes(b)];
     if of_modes[0] != of_modes[1] {
         let is_known = |side: &Digest| side.sampling.iter().all(|own| own.mode.is_some());
@@ -268,7 +280,8 @@ fn unlike_sampling(a: &Digest, b: &Digest) -> Result<Option<Unlike>, Problem> {
     let are_known = [a, b].iter().all(|side| side.sampling.iter().all(|own| own.interval_us.is_some()));
     Ok(Some(match are_known {
         true => Unlike::Intervals(format!(
-            "A was sampled every {in_a}, B every {in_b}: compare shares and thread time, not samples."
+            "A was sampled every {in_a}, B every {in_b}: compare shares{}, not samples.",
+            if has_times(a) && has_times(b) { " and thread time" } else { "" }
         )),
         false => Unlike::Perhaps(format!(
             "Sampling intervals of A ({in_a}) and B ({in_b}) may differ: compare shares, not samples."
@@ -322,8 +335,8 @@ pub fn compare(a: &Digest, b: &Digest, query: &CompareQuery) -> Result<Compariso
         general(report, pair, [a, b], &mut comparison);
     }
     if let Some(Unlike::Intervals(warning) | Unlike::Perhaps(warning)) = unlike_sampling {
-        let id = compared_id(analysis::hot_frames::INFO.id);
-        let is_of_profiles = |report: &&mut Report| report.id == id;
+        let ids = [analysis::hot_frames::INFO.id, analysis::stack_functions::INFO.id].map(compared_id);
+        let is_of_profiles = |report: &&mut Report| ids.contains(&report.id.to_string());
         if let Some(report) = comparison.reports.iter_mut().find(is_of_profiles) {
             report.blocks.insert(0, Block::Note(Note { level: NoteLevel::Warning, text: warning }));
         }
@@ -603,8 +616,8 @@ fn add_measures(
             id: format!("{of_report}.{}.{id}", table.id),
             what: format!("{label}, total of table {}", table.title),
             unit: *unit,
-            a: total.number(*a),
-            b: total.number(*b),
+            a: total.scale().number(*a),
+            b: total.scale().number(*b),
             // With equal numbers of files, the noise of the sums is that of one file times their number.
             noise: noise(total).filter(|_| n_a == n_b).map(|noise| noise * n_a),
         });
@@ -615,8 +628,8 @@ fn add_measures(
             id: format!("{of_report}.{}.{id}{PER_FILE}", table.id),
             what: format!("{label} per file, mean of table {}", table.title),
             unit: *unit,
-            a: total.number(*a) / n_a.max(1.0),
-            b: total.number(*b) / n_b.max(1.0),
+            a: total.scale().number(*a) / n_a.max(1.0),
+            b: total.scale().number(*b) / n_b.max(1.0),
             noise: noise(total),
         });
     }
@@ -701,7 +714,7 @@ fn add(
 /// Column totals of a table on both sides.
 fn totals_table(table: &Table, totals: &[Total]) -> Table {
     use crate::report::{Column, Content};
-    let text = |total: &Total, value: i128| total.value(value).display(total.unit);
+    let text = |total: &Total, value: i128| total.scale().value(value).display(total.unit);
     let texts = |get: &dyn Fn(&Total) -> String| {
         let mut cells = crate::report::TextCells::default();
         totals.iter().for_each(|total| cells.push(Some(&get(total))));
@@ -711,7 +724,7 @@ fn totals_table(table: &Table, totals: &[Total]) -> Table {
     let has_fractions = totals.iter().any(|total| total.places > 0);
     let numbers = |id: &'static str, label: &str, get: &dyn Fn(&Total) -> i128| match has_fractions {
         true => {
-            let values = totals.iter().map(|total| Some(total.number(get(total)))).collect();
+            let values = totals.iter().map(|total| Some(total.scale().number(get(total)))).collect();
             Column::float(id, label, Unit::Plain, values)
         }
         false => {
@@ -730,7 +743,7 @@ fn totals_table(table: &Table, totals: &[Total]) -> Table {
                 "difference_text",
                 "B − A",
                 Content::Plain,
-                texts(&|total| total.signed(total.difference())),
+                texts(&|total| total.scale().signed(total.difference())),
             ),
             Column::text("gained_text", "gained", Content::Plain, texts(&|total| text(total, total.gained)))
                 .hint("sum of increases over rows"),

@@ -2,7 +2,7 @@
 //!
 //! Values are whole numbers in the unit of their column (milliseconds become nanoseconds), or of 10⁻⁹ of it where amounts have
 //! fractions, so rows add up exactly to the totals, and row differences to the total difference. If the sides have different numbers
-//! of files, rounded means per file are added.
+//! of files, means per file are compared, as sums times the number of files of the other side, so nothing is rounded.
 
 use super::noise::{RULE_OF_REPEATS, Sample, band_of_repeats};
 use super::repeats::Repeats;
@@ -43,7 +43,8 @@ impl Side {
                     Holds::Float => value.as_f64().map_or(value, Value::Float),
                     _ => value,
                 };
-                self.other = if self.is_there { None } else { Some(value) };
+                let is_word_of_both = holds != Holds::Float && self.other.as_ref() == Some(&value);
+                self.other = (!self.is_there || is_word_of_both).then_some(value);
                 self.is_there = true;
             }
         }
@@ -67,6 +68,7 @@ enum Holds {
     /// Doubles without a total.
     Float,
     Text,
+    Bool,
 }
 
 /// Decimal places of amounts with fractions.
@@ -79,7 +81,8 @@ impl Holds {
             Cells::Float(_) if column.unit == Unit::Ms => Holds::Whole,
             Cells::Float(_) if column.compared == Compared::AddsUp => Holds::Fraction,
             Cells::Float(_) => Holds::Float,
-            Cells::Text(_) | Cells::Bool(_) => Holds::Text,
+            Cells::Text(_) => Holds::Text,
+            Cells::Bool(_) => Holds::Bool,
         }
     }
 
@@ -117,6 +120,14 @@ impl Holds {
                 sides.for_each(|side| cells.push(side.other.as_ref().map(Value::plain).as_deref()));
                 Cells::Text(cells)
             }
+            Holds::Bool => Cells::Bool(
+                sides
+                    .map(|side| match side.other {
+                        Some(Value::Bool(value)) => Some(value),
+                        _ => None,
+                    })
+                    .collect(),
+            ),
         }
     }
 
@@ -147,15 +158,13 @@ struct Row {
 impl Row {
     /// See [`Total::told`].
     fn told(&self) -> [i128; 2] {
-        told(self.by_file.as_ref()).unwrap_or([self.values[0][0].value, self.values[0][1].value])
+        told(self.by_file.as_ref(), [self.values[0][0].value, self.values[0][1].value])
     }
 
-    /// Size of the change; for means over files times 1000, since means of counts are rarely whole numbers.
+    /// Size of the change.
     fn size(&self) -> i128 {
-        match self.by_file.filter(|by_file| told(Some(by_file)).is_some()) {
-            Some(by_file) => (by_file.difference().abs() * 1000.0).round() as i128,
-            None => difference(self, 0).saturating_abs(),
-        }
+        let [a, b] = self.told();
+        b.saturating_sub(a).saturating_abs()
     }
 
     fn is_noise(&self) -> bool {
@@ -179,6 +188,8 @@ struct Measure {
     content: Content,
     adds_up: bool,
     holds: Holds,
+    /// Of lower bounds: the column that says which are exact.
+    exact_id: Option<Cow<'static, str>>,
 }
 
 /// Total of a column on both sides.
@@ -200,29 +211,67 @@ pub struct Total {
     pub by_file: Option<ByFile>,
 }
 
-impl Total {
-    /// A value of it as a number in its unit.
-    pub fn number(&self, value: i128) -> f64 {
-        number(value, self.places)
+/// What whole numbers of a total stand for.
+#[derive(Clone, Copy)]
+pub struct Scale {
+    unit: Unit,
+    /// They are of 10^-`places` of the unit,
+    places: u32,
+    /// divided by this: for means per file, the product of the numbers of files.
+    divisor: i128,
+}
+
+impl Scale {
+    /// A value as a number in its unit.
+    pub fn number(self, value: i128) -> f64 {
+        number(value, self.places) / self.divisor as f64
     }
 
-    /// A value of it for a cell.
-    pub fn value(&self, value: i128) -> Value {
-        if self.places == 0 { Value::Integer(narrow(value)) } else { Value::Float(self.number(value)) }
+    /// A value for a cell.
+    pub fn value(self, value: i128) -> Value {
+        match self.whole(value) {
+            Some(value) if self.divisor == 1 => Value::Integer(narrow(value)),
+            _ => Value::Float(self.number(value)),
+        }
     }
 
-    /// A value of it in a sentence.
-    pub fn shown(&self, value: i128) -> String {
-        if self.places == 0 { shown(value, self.unit) } else { in_words(self.number(value), self.unit) }
+    /// A value in a sentence.
+    pub fn shown(self, value: i128) -> String {
+        match self.whole(value) {
+            Some(value) => shown(value, self.unit),
+            None => in_words(self.number(value), self.unit),
+        }
+    }
+
+    fn whole(self, value: i128) -> Option<i128> {
+        (self.places == 0 && value % self.divisor == 0).then(|| value / self.divisor)
     }
 
     /// The same of a difference, with its sign.
-    pub fn signed(&self, value: i128) -> String {
+    pub fn signed(self, value: i128) -> String {
         match value {
             0 => format!("±{}", self.shown(0)),
             value if value > 0 => format!("+{}", self.shown(value)),
             value => format!("−{}", self.shown(value.saturating_neg())),
         }
+    }
+}
+
+impl Total {
+    /// Scale of sums.
+    pub fn scale(&self) -> Scale {
+        Scale { unit: self.unit, places: self.places, divisor: 1 }
+    }
+
+    /// Scale of [`Total::told`].
+    pub fn told_scale(&self) -> Scale {
+        let [a, b] = unlike_files(self.by_file.as_ref()).unwrap_or([1, 1]);
+        Scale { divisor: a * b, ..self.scale() }
+    }
+
+    /// A mean of sums, or what is up to noise, in a sentence.
+    pub fn mean_shown(&self, mean: f64) -> String {
+        in_words(mean / 10f64.powi(self.places as i32), self.unit)
     }
 
     /// B − A.
@@ -230,21 +279,29 @@ impl Total {
         self.b.saturating_sub(self.a)
     }
 
-    /// Reported values of A and B: sums, or means per file if the numbers of files differ.
+    /// Reported values of A and B in [`Total::told_scale`]: sums, or means per file if the numbers of files differ.
     pub fn told(&self) -> [i128; 2] {
-        told(self.by_file.as_ref()).unwrap_or([self.a, self.b])
+        told(self.by_file.as_ref(), [self.a, self.b])
     }
 
     /// Whether the reported values are per file.
     pub fn is_told_by_file(&self) -> bool {
-        told(self.by_file.as_ref()).is_some()
+        unlike_files(self.by_file.as_ref()).is_some()
     }
 }
 
-/// Means per file if the numbers of files differ, since sums would not be comparable.
-fn told(by_file: Option<&ByFile>) -> Option<[i128; 2]> {
-    let [a, b] = by_file?.sides;
-    (a.n != b.n).then_some([a.mean.round() as i128, b.mean.round() as i128])
+/// Numbers of files of A and B if they differ, so that sums are not comparable.
+fn unlike_files(by_file: Option<&ByFile>) -> Option<[i128; 2]> {
+    let [a, b] = by_file?.sides.map(|side| side.n as i128);
+    (a != b && a > 0 && b > 0).then_some([a, b])
+}
+
+/// Means per file if the numbers of files differ, as whole numbers: each sum times the number of files of the other side.
+fn told(by_file: Option<&ByFile>, [a, b]: [i128; 2]) -> [i128; 2] {
+    match unlike_files(by_file) {
+        Some([n_a, n_b]) => [a.saturating_mul(n_b), b.saturating_mul(n_a)],
+        None => [a, b],
+    }
 }
 
 /// Samples of one number per file, for each side.
@@ -352,7 +409,7 @@ pub fn is_comparable(table: &Table) -> bool {
 }
 
 fn is_measure(column: &Column) -> bool {
-    matches!(column.compared, Compared::ByRow | Compared::AddsUp)
+    matches!(column.compared, Compared::ByRow | Compared::AddsUp | Compared::Exactness)
 }
 
 /// Tables of one kind, each with what its amounts are of: these are joined apart. A table on several things is taken apart.
@@ -456,6 +513,11 @@ pub fn join(a: &[&Table], b: &[&Table], each: &[Repeats; 2]) -> Option<Joined> {
     // The main one comes first, if any is left.
     if let Some(at) = measures.iter().position(|measure| measure.adds_up) {
         measures[..=at].rotate_right(1);
+    }
+    // Amounts with fractions of the kind that adds up, such as totals of functions beside their self weights.
+    if let Some(unit) = measures.first().filter(|main| main.holds == Holds::Fraction).map(|main| main.unit) {
+        let others = measures.iter_mut().filter(|it| it.holds == Holds::Float && it.unit == unit);
+        others.for_each(|it| it.holds = Holds::Fraction);
     }
     let measures = measures;
     let mut rows: Vec<Row> = Vec::new();
@@ -634,6 +696,11 @@ fn measures(table: &Table) -> Vec<Measure> {
             content: column.content,
             adds_up: adds_up(at),
             holds: Holds::of(column),
+            exact_id: table.columns[at..]
+                .iter()
+                .find(|other| other.compared == Compared::Exactness)
+                .filter(|_| column.compared == Compared::ByRow)
+                .map(|exact| exact.id.clone()),
         }
     };
     main.into_iter().chain(others).map(of).collect()
@@ -677,6 +744,15 @@ fn known_difference(row: &Row, at: usize, measure: &Measure) -> Option<i128> {
     is_known.then(|| difference(row, at))
 }
 
+/// Whether a measure of lower bounds is exact on both sides, so that their difference is no guess.
+fn is_exact(row: &Row, measure: &Measure, measures: &[Measure]) -> bool {
+    let Some(id) = &measure.exact_id else { return true };
+    let Some(at) = measures.iter().position(|other| other.id == *id) else { return false };
+    let sides = row.values[at].iter().zip(row.is_in);
+    // Nothing is exactly 0.
+    sides.into_iter().all(|(side, is_in)| !is_in || side.other == Some(Value::Bool(true)))
+}
+
 /// Changes from sorted `rows`, see [`Joined::changes`].
 fn changes(keys: &[&Column], measures: &[Measure], rows: &[Row]) -> Vec<Change> {
     if !measures.first().is_some_and(|measure| measure.adds_up) {
@@ -703,7 +779,7 @@ fn changes(keys: &[&Column], measures: &[Measure], rows: &[Row]) -> Vec<Change> 
             sides: row.told(),
             // Sums of counts don't match means per file.
             pieces: pieces
-                .filter(|_| self::told(row.by_file.as_ref()).is_none())
+                .filter(|_| unlike_files(row.by_file.as_ref()).is_none())
                 .map(|at| [0, 1].map(|side| row.values[at][side].value)),
         });
     }
@@ -823,7 +899,7 @@ fn is_different(row: &Row) -> bool {
 /// words of their own, as the sums beside them may have changed the other way.
 fn change(row: &Row, has_main: bool) -> &'static str {
     let [a, b] = row.told();
-    let is_by_file = told(row.by_file.as_ref()).is_some();
+    let is_by_file = unlike_files(row.by_file.as_ref()).is_some();
     match (row.is_in, b.cmp(&a)) {
         ([true, false], _) => "▽ only in A",
         ([false, true], _) => "△ only in B",
@@ -865,14 +941,17 @@ fn write(first: &Table, keys: &[&Column], measures: &[Measure], rows: &[Row], ma
         let label = format!("B − A: {}", measure.label);
         match measure.holds {
             Holds::Whole | Holds::Fraction => {
-                let all = measure.holds.amounts(rows.iter().map(|row| known_difference(row, at, measure)));
+                let known = |row: &Row| {
+                    known_difference(row, at, measure).filter(|_| is_exact(row, measure, measures))
+                };
+                let all = measure.holds.amounts(rows.iter().map(known));
                 add("difference", label, all, "", at == 0 && main.is_some());
             }
             Holds::Float => {
                 let by = |row: &Row| Some(row.values[at][1].float()? - row.values[at][0].float()?);
                 add("difference", label, Cells::Float(rows.iter().map(by).collect()), "", false);
             }
-            Holds::Text => {}
+            Holds::Text | Holds::Bool => {}
         }
         if let Some(main) = main.filter(|_| at == 0) {
             columns.extend(shares(rows, main));
@@ -915,8 +994,17 @@ fn shares(rows: &[Row], main: &Total) -> Vec<Column> {
 /// Columns of means per file on each side, with significance if noise is known.
 fn by_file(rows: &[Row], measure: &Measure, has_noise: bool) -> Vec<Column> {
     let column = |id: &'static str, label: &str, hint: &str, get: &dyn Fn(&ByFile) -> Option<f64>| {
-        let values = rows.iter().map(|row| Some(get(row.by_file.as_ref()?)?.round() as i128));
-        let cells = measure.holds.amounts(values);
+        let values = rows.iter().map(|row| get(row.by_file.as_ref()?));
+        let cells = match measure.unit {
+            // Less than a nanosecond or a byte says nothing.
+            Unit::Ns | Unit::Bytes => {
+                measure.holds.amounts(values.map(|value| value.map(|value| value.round() as i128)))
+            }
+            _ => {
+                let one = 10f64.powi(measure.holds.places() as i32);
+                Cells::Float(values.map(|value| value.map(|value| value / one)).collect())
+            }
+        };
         Column::new(id, label, measure.unit, Content::Plain, cells).hint(hint).by_row()
     };
     let status = |row: &Row| match row.by_file {

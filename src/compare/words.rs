@@ -14,8 +14,8 @@ pub fn summary(joined: &Joined) -> String {
     let Some(total) = joined.totals.first() else { return String::new() };
     let sums = format!(
         "{} in A, {} in B ({}).",
-        total.shown(total.a),
-        total.shown(total.b),
+        total.scale().shown(total.a),
+        total.scale().shown(total.b),
         percent(total.a as f64, total.b as f64)
     );
     let label = capitalized(&total.label);
@@ -33,7 +33,7 @@ pub fn summary(joined: &Joined) -> String {
         text.push_str(&format!(
             " {} gained, {} lost.",
             counted(u64::try_from(hits.gained).unwrap_or(u64::MAX), "hit", "hits"),
-            hits.shown(hits.lost)
+            hits.scale().shown(hits.lost)
         ));
     }
     text
@@ -42,12 +42,12 @@ pub fn summary(joined: &Joined) -> String {
 /// `Self per file: 1.250 ms in A, 1.500 ms in B (+20.0%), significant (noise is up to 0.100 ms).`
 fn for_one_file(by_file: &ByFile, total: &Total) -> String {
     let [a, b] = &by_file.sides;
-    let noise = by_file.noise.map(|noise| total.shown(noise.round() as i128));
+    let noise = by_file.noise.map(|noise| total.mean_shown(noise));
     let numbers = format!(
         "{} per file: {} in A, {} in B ({})",
         capitalized(&total.label),
-        total.shown(a.mean.round() as i128),
-        total.shown(b.mean.round() as i128),
+        total.mean_shown(a.mean),
+        total.mean_shown(b.mean),
         percent(a.mean, b.mean)
     );
     match noise.filter(|_| by_file.difference() != 0.0) {
@@ -143,7 +143,7 @@ pub fn findings(joined: &Joined, report: &Report) -> Findings {
         total.label,
         if total.is_told_by_file() { " per file" } else { "" },
         joined.table.title,
-        total.signed(told[1].saturating_sub(told[0]))
+        total.told_scale().signed(told[1].saturating_sub(told[0]))
     );
     let rows = |filter: &str| {
         Some(RowsOf {
@@ -201,7 +201,7 @@ pub fn chart(joined: &Joined) -> Option<Chart> {
             if total.is_told_by_file() { " per file" } else { "" },
             joined.table.title
         ),
-        ..differences_drawn(lines.map(|(name, value)| (name, total.number(value))), total.unit)
+        ..differences_drawn(lines.map(|(name, value)| (name, total.told_scale().number(value))), total.unit)
     })
 }
 
@@ -232,14 +232,14 @@ pub(super) fn differences_drawn(lines: impl Iterator<Item = (String, f64)>, unit
 
 fn finding(text: String, sides: [i128; 2], total: &Total, rows: Option<RowsOf>) -> Finding {
     let difference = sides[1].saturating_sub(sides[0]);
-    let is_time = total.unit == Unit::Ns;
+    let (is_time, scale) = (total.unit == Unit::Ns, total.told_scale());
     let mut evidence = Facts::new("");
-    evidence.push("a", "A", total.value(sides[0]), total.unit);
-    evidence.push("b", "B", total.value(sides[1]), total.unit);
+    evidence.push("a", "A", scale.value(sides[0]), total.unit);
+    evidence.push("b", "B", scale.value(sides[1]), total.unit);
     Finding {
         id: "difference".to_string(),
-        text: if is_time { text } else { format!("{} {text}", total.signed(difference)) },
-        time: is_time.then(|| narrow(total.number(difference).round() as i128)),
+        text: if is_time { text } else { format!("{} {text}", scale.signed(difference)) },
+        time: is_time.then(|| narrow(scale.number(difference).round() as i128)),
         share: ratio(total.told()[0], difference),
         evidence: evidence.facts,
         rows,
@@ -258,7 +258,7 @@ fn text_of(change: &Change, total: &Total) -> String {
             } else {
                 format!("{}, was {}", shown(b, Unit::Count), shown(a, Unit::Count))
             };
-            let mean = |side: usize| total.number(change.sides[side]) / [a, b][side] as f64;
+            let mean = |side: usize| total.told_scale().number(change.sides[side]) / [a, b][side] as f64;
             // Of a part of the duration, the change is none of the whole.
             let of = match &*total.id {
                 "total" | "time" => "",
@@ -269,7 +269,9 @@ fn text_of(change: &Change, total: &Total) -> String {
         _ => {
             let share = |value: i128, of: i128| ratio(of, value).map_or("none".to_string(), format_ratio);
             let [a, b] = total.told();
-            format!("{} in A, {} in B", share(change.sides[0], a), share(change.sides[1], b))
+            // Other units say what they count.
+            let of = if total.unit == Unit::Count { format!(" of {}", total.label) } else { String::new() };
+            format!("{}{of} in A, {} in B", share(change.sides[0], a), share(change.sides[1], b))
         }
     };
     format!("{name} ({why})")

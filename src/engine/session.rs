@@ -17,6 +17,7 @@ use crate::analysis::{self, AnalysisCache, Context, Query, gpu_place, memory_tim
 use crate::base::steps;
 use crate::compare::Digest;
 use crate::compare::limits::{self, Held, Outcome};
+use crate::export::stacks::collapsed;
 use crate::export::{self, EXPORTERS, ExporterInfo, Options};
 use crate::import::{FORMATS, FormatInfo, Import, ImportError, ImportProgress, UNREADABLE};
 use crate::index::{self, Head, Identity, Index};
@@ -1063,6 +1064,7 @@ impl Shown for Session {
             let needs = if exporter.needs.is_empty() { "something to write" } else { exporter.needs };
             // Perfetto opens Chrome traces too, which have more kinds of events; neither has weighted stacks.
             let (chrome, firefox) = (&export::chrome_trace::INFO, &export::stacks::firefox::INFO);
+            let samples = &collapsed::SAMPLES_INFO;
             let is_of_events =
                 [chrome.id, export::chrome_trace::PACKED_INFO.id, "perfetto"].contains(&exporter.id);
             let instead = match is_of_events {
@@ -1070,6 +1072,9 @@ impl Shown for Session {
                     format!(". Export a {}", chrome.title)
                 }
                 true if (firefox.applies)(&self.run) => format!(". Export as {}", firefox.title),
+                _ if exporter.id == collapsed::INFO.id && (samples.applies)(&self.run) => {
+                    format!(". Export as {} ({})", samples.title, samples.id)
+                }
                 _ => String::new(),
             };
             format!("{} needs {needs}; this file ({}) has none{instead}", exporter.title, formats.join(", "))

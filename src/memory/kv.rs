@@ -2,11 +2,14 @@
 //!
 //! [`KvPages`] is the table in run directories, with one entry per page. So a store to a neighboring block on the page
 //! counts as eviction, later reads still count, and a block that was only read starts at
-//! time 0. [`KvBlocks`] is more accurate: one entry per address, and a new lifetime with each store
-//! after a read.
+//! time 0. It is in file order. [`KvBlocks`] is more accurate: one entry per address, a new lifetime with each store
+//! after a read, and rows in time order.
 
-use super::index::PageTable;
+use super::index::{Addresses, PageTable};
+use super::kinds::Kind;
+use super::metrics::RowSource;
 use crate::base::bitpack;
+use crate::trace::accesses::Op;
 use std::borrow::Cow;
 
 /// One page, counted as in the reference.
@@ -263,6 +266,20 @@ fn place_of(life: u32) -> Option<(usize, usize)> {
 }
 
 impl KvBlocks {
+    /// Lifetimes from labelled rows in time order. A step is a chunk of rows.
+    pub async fn in_time(rows: &impl RowSource) -> KvBlocks {
+        let (mut blocks, mut current) = (KvBlocks::default(), Addresses::default());
+        rows.for_each_block(&mut |rows| {
+            for row in rows.iter().filter(|row| row.kind == Kind::KV_CACHE) {
+                let life = current.entry(row.address);
+                blocks.add(life, row.region_id, row.address, row.op == Op::Store, row.ts);
+            }
+        })
+        .await;
+        blocks.settle();
+        blocks
+    }
+
     /// Adds an access to the cache; a store or a read. `current` is the address's current lifetime, from 1; 0 before the first.
     pub fn add(&mut self, current: &mut u32, block_id: u32, address: u64, is_store: bool, ts: i64) {
         let mut tag = 0;

@@ -220,7 +220,9 @@ impl Labelling<'_> {
 #[derive(Default)]
 pub struct Cache {
     pub pages: KvPages,
+    /// Empty unless the rows are in time order; see [`KvBlocks::in_time`].
     pub blocks: KvBlocks,
+    has_blocks: bool,
     /// Current lifetimes, counted from 1: by address if regions can have several, else by region.
     by_address: Addresses,
     by_region: Vec<u32>,
@@ -232,17 +234,24 @@ impl Cache {
         // Prefetch all of them with independent reads.
         let mut seen = 0;
         for row in rows() {
+            seen ^= self.pages.see(row.address >> PAGE_BITS);
+            if !self.has_blocks {
+                continue;
+            }
             let life = match numbering {
                 Numbering::Source => self.by_address.get(row.address),
                 Numbering::Own { .. } => self.by_region.get(row.region_id as usize).copied().unwrap_or(0),
             };
-            seen ^= self.blocks.see(life) ^ self.pages.see(row.address >> PAGE_BITS);
+            seen ^= self.blocks.see(life);
         }
         black_box(seen);
         for row in rows() {
             let Row { ts, address, region_id, .. } = *row;
             let is_store = row.op == Op::Store;
             self.pages.add(region_id, address, address >> PAGE_BITS, is_store, ts);
+            if !self.has_blocks {
+                continue;
+            }
             let life = match numbering {
                 Numbering::Source => self.by_address.entry(address),
                 Numbering::Own { .. } => {
@@ -273,13 +282,14 @@ pub struct Tables {
 }
 
 impl Tables {
-    pub fn new(numbering: Numbering) -> Tables {
+    /// `is_in_time_order`: whether the rows are, so that block lifetimes can be counted as they come.
+    pub fn new(numbering: Numbering, is_in_time_order: bool) -> Tables {
         Tables {
             numbering,
             labels: Labels::default(),
             accumulator: Accumulator::new(numbering),
             regions: RegionMap::default(),
-            cache: Cache::default(),
+            cache: Cache { has_blocks: is_in_time_order, ..Cache::default() },
             coverage: Coverage::default(),
             pages: PageSet::default(),
             distinct: Distinct::default(),

@@ -283,9 +283,10 @@ impl<'p> PhaseOf<'p> {
     }
 }
 
-/// Approximate share of labelling in the time for a view, and of sorting rows in the rest.
+/// Approximate share of labelling in the time for a view, of sorting rows in the rest, and where block lifetimes end then.
 const LABELLING_SHARE: f64 = 0.3;
 const SORTING_SHARE: f64 = 0.4;
+const LIVES_SHARE: f64 = 0.5;
 
 impl<'a> LabelledTrace<'a> {
     pub fn new(trace: &'a Trace, options: &Options) -> LabelledTrace<'a> {
@@ -300,14 +301,18 @@ impl<'a> LabelledTrace<'a> {
         let measure = async {
             let rows = view.rows();
             if view.is_in_time_order() {
-                Box::pin(measure_in_time(&rows, &distinct, &accumulator)).await
+                (Box::pin(measure_in_time(&rows, &distinct, &accumulator)).await, None)
             } else {
                 let sorted = steps::within(0.0, SORTING_SHARE, row_table::in_time_order(&rows)).await;
+                let lives = steps::within(SORTING_SHARE, LIVES_SHARE, KvBlocks::in_time(&sorted)).await;
                 let measure = measure_in_time(&sorted, &distinct, &accumulator);
-                steps::within(SORTING_SHARE, 1.0, measure).await
+                (steps::within(LIVES_SHARE, 1.0, measure).await, Some(lives))
             }
         };
-        let (walks, found) = steps::within(LABELLING_SHARE, 1.0, measure).await;
+        let ((walks, found), lives) = steps::within(LABELLING_SHARE, 1.0, measure).await;
+        if let Some(lives) = lives {
+            view.measured.kv_blocks = lives;
+        }
         if let Some(births) = births {
             view.measured.regions = births.into_regions(&accumulator);
         }
@@ -371,7 +376,7 @@ impl<'a> LabelledTrace<'a> {
             }),
             stopped: None,
         };
-        let mut tables = Tables::new(numbering);
+        let mut tables = Tables::new(numbering, trace.accesses.is_in_time_order());
         let n_threads = if trace.accesses.len() < MIN_ROWS_FOR_THREADS { 1 } else { n_threads() };
         labelling::label_all(&trace.accesses, &mut labelling, &mut tables, n_threads).await;
         let Labelling { labeller, kinds, n_left_out, differs_from_source, stopped, .. } = labelling;
@@ -519,14 +524,14 @@ mod tests {
             if kind != Kind::UNKNOWN {
                 regions.count(region_id, kind, access.page(), ts);
             }
-            if kind == Kind::KV_CACHE {
-                let life = known.entry(address);
-                lives.add(life, region_id, address, op == Op::Store, ts);
-            }
             rows.push(Row { ts, address, op, kind, region_id });
             all.add(&rows[rows.len() - 1]);
         }
         rows.sort_by_key(|row| row.ts);
+        for row in rows.iter().filter(|row| row.kind == Kind::KV_CACHE) {
+            let life = known.entry(row.address);
+            lives.add(life, row.region_id, row.address, row.op == Op::Store, row.ts);
+        }
         let (mut walks, mut found, mut pass) =
             (Walks::default(), Found::default(), Pass::new(0, 1, 0, Default::default()));
         walks.add(&rows, &all);

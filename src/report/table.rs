@@ -85,6 +85,8 @@ pub enum Compared {
     AddsUp,
     /// Of a key: rows with different values are of different things, whose amounts must not be added: the memory of two GPUs.
     Apart,
+    /// Whether values are exact, or lower bounds: those of the columns before that are compared by row.
+    Exactness,
 }
 
 /// The values of a column.
@@ -361,6 +363,12 @@ impl Column {
     /// Marks a column whose values can be subtracted row by row; see [`Compared::ByRow`].
     pub fn by_row(mut self) -> Column {
         self.compared = Compared::ByRow;
+        self
+    }
+
+    /// Marks a column that says which lower bounds are exact; see [`Compared::Exactness`].
+    pub fn exactness(mut self) -> Column {
+        self.compared = Compared::Exactness;
         self
     }
 

@@ -4,7 +4,7 @@ use crate::compare::sides::{compared, digest, digest_of, lists, number, sum, tab
 use crate::support::{Random, all_files, data_dirs, import};
 use proptest::prelude::*;
 use tracedrop::compare::align::{GAP_EXTEND, GAP_OPEN, Scores, Step, align, align_within, score};
-use tracedrop::compare::{Digest, compare};
+use tracedrop::compare::{CompareQuery, Digest, Problem, compare};
 use tracedrop::report::Block;
 use tracedrop::report::view::{TableQuery, row_order};
 
@@ -243,6 +243,72 @@ fn frames_are_matched_by_function_and_path() {
     );
     assert_eq!(number(functions, work, "cumulative_at_least_difference"), 50);
     assert_eq!(number(functions, row("idle"), "self_time_ns_difference"), -20_000_000);
+}
+
+/// A difference of lower bounds is none, so it is left out unless both are exact: of a function with one frame, but not of one
+/// that calls itself from two lines.
+#[test]
+fn lower_bounds_have_no_difference() {
+    let side = |counts: [[u32; 2]; 3]| {
+        let [main, first, second] = counts.map(|[own, all]| format!(r#""self":{own},"cumulative":{all}"#));
+        let lines = [
+            r#"{"type":"meta","v":0,"run_id":"r","sample_interval_usec":1000,"mode":"wall"}"#.to_string(),
+            r#"{"type":"string_table","v":0,"run_id":"r","strings":[{"str_id":0,"value":"/a.py"},{"str_id":1,"value":"main"},{"str_id":2,"value":"rec"}]}"#.to_string(),
+            r#"{"type":"frame_table","v":0,"run_id":"r","frames":[{"frame_id":0,"path_str_id":0,"func_str_id":1,"line":1},{"frame_id":1,"path_str_id":0,"func_str_id":2,"line":2},{"frame_id":2,"path_str_id":0,"func_str_id":2,"line":3}]}"#.to_string(),
+            format!(
+                r#"{{"type":"agg","v":0,"run_id":"r","kind":"frame","scope":"final","samples_total":100,"entries":[{{"frame_id":0,{main}}},{{"frame_id":1,{first}}},{{"frame_id":2,{second}}}]}}"#
+            ),
+            r#"{"type":"end","v":0,"run_id":"r","samples_total":100}"#.to_string(),
+        ];
+        digest_of("p.jsonl", &lines.join("\n"))
+    };
+    // `rec` is on the stack in 30 to 55 samples of A and in 45 to 75 of B.
+    let comparison = compared(&side([[60, 100], [20, 30], [20, 25]]), &side([[40, 90], [30, 30], [30, 45]]));
+    let functions = table(&comparison, "compare-hot-frames", "functions");
+    let of = |name: &str| {
+        let row = (0..functions.n_rows()).find(|row| text(functions, *row, "function") == name).unwrap();
+        ["at_least_difference", "exact_a", "exact_b"]
+            .map(|id| text(functions, row, &format!("cumulative_{id}")))
+    };
+    assert_eq!(of("main"), ["-10", "true", "true"]);
+    assert_eq!(of("rec"), ["", "false", "false"]);
+    let lines = table(&comparison, "compare-hot-frames", "lines");
+    let exact: Vec<String> =
+        (0..lines.n_rows()).map(|row| text(lines, row, "cumulative_at_least_difference")).collect();
+    assert!(exact.iter().all(|difference| !difference.is_empty()), "{exact:?}");
+}
+
+/// CPython's binary profiles say how they were sampled, as its JSONL does.
+#[test]
+fn binary_python_profiles_of_other_sampling_are_told() {
+    for dir in data_dirs("stacks") {
+        let Ok(bytes) = std::fs::read(dir.join("same_le.tachyon.bin")) else { continue };
+        let side = |interval_us: u64, mode: u32| {
+            let mut bytes = bytes.clone();
+            bytes[20..28].copy_from_slice(&interval_us.to_le_bytes());
+            // One more than the number of the mode; 0 is unknown.
+            bytes[60..64].copy_from_slice(&mode.to_le_bytes());
+            digest(vec![import("p.bin", &bytes, None).unwrap()])
+        };
+        let warnings = |a: &Digest, b: &Digest| {
+            let comparison = compared(a, b);
+            let blocks = comparison.reports.iter().flat_map(|report| report.blocks.clone());
+            blocks
+                .filter_map(|block| if let Block::Note(note) = block { Some(note.text) } else { None })
+                .collect::<Vec<_>>()
+        };
+        assert!(warnings(&side(1000, 1), &side(1000, 1)).is_empty());
+        assert_eq!(
+            warnings(&side(1000, 1), &side(10_000, 1)),
+            ["A was sampled every 1.000 ms, B every 10.00 ms: compare shares, not samples."]
+        );
+        let refused = compare(&side(1000, 1), &side(1000, 3), &CompareQuery::default());
+        assert_eq!(refused.err(), Some(Problem::UnlikeModes("wall".to_string(), "gil".to_string())));
+        assert_eq!(
+            warnings(&side(1000, 2), &side(1000, 0)),
+            ["Sampling modes of A (cpu) and B (not recorded) may differ, so counts may not be comparable."]
+        );
+    }
 }
 
 /// A side without stores may simply not have sampled them.

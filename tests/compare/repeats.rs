@@ -85,6 +85,34 @@ fn calls_of_unlike_groups_are_told_by_file() {
     assert!(table(&single, "compare-sway-calls", "calls").column("file_status").is_none());
 }
 
+/// Means per file are not rounded: 43 samples in two files are 21.5 each.
+#[test]
+fn means_per_file_keep_their_decimals() {
+    let of = |runs: &[[u32; 2]]| {
+        let content = |[b, c]: &[u32; 2]| format!("a;b {b}\na;c {c}\n");
+        side("s.folded", &runs.iter().map(content).collect::<Vec<_>>())
+    };
+    let comparison = compared(&of(&[[11, 5], [12, 5], [13, 5]]), &of(&[[21, 5], [22, 4]]));
+    assert_eq!(
+        lines(&comparison, "compare-stack-functions"),
+        ["+9.5 samples b (70.6% in A, 82.7% in B)", "−0.5 samples 1 other row, within noise"]
+    );
+    let functions = table(&comparison, "compare-stack-functions", "functions");
+    let mean = |name: &str| {
+        let row = (0..functions.n_rows()).find(|row| text(functions, *row, "function") == name).unwrap();
+        [text(functions, row, "file_a"), text(functions, row, "file_b")]
+    };
+    assert_eq!(
+        (mean("b"), mean("c")),
+        (["12", "21.5"].map(str::to_string), ["5", "4.5"].map(str::to_string))
+    );
+    // One sample of each function in one of two files: 0.5 each, so the sum of rows is that of the total.
+    let each = |of: &[&str]| of.iter().map(|name| format!("a;{name} 1\n")).collect::<String>();
+    let halves =
+        compared(&side("s.folded", &[each(&["f", "g"])]), &side("s.folded", &[each(&["f"]), each(&["g"])]));
+    assert_eq!(lines(&halves, "compare-stack-functions"), ["−1 sample 2 rows, within noise"]);
+}
+
 /// One file of B has stacks and no slices: it has not 0 of them, but none.
 #[test]
 fn files_of_another_kind_do_not_count() {

@@ -22,6 +22,8 @@ pub struct Picture<'a> {
     pub unit: Unit,
     pub is_difference: bool,
     pub widths: Widths,
+    /// Boxes begin where samples end: what ends in one is all of the first row, and no part of another.
+    pub is_from_ends: bool,
     /// This node in full width, below its callers.
     pub focus: Option<NodeId>,
     /// By label: whether a search finds it.
@@ -41,7 +43,7 @@ impl Picture<'_> {
             place,
             start,
             weight: self.width(total),
-            own: self.width(self.merged.own.get(node as usize)),
+            own: if self.is_from_ends { 0.0 } else { self.width(self.merged.own.get(node as usize)) },
             depth,
             is_rest: false,
             is_hit: self.is_hit.get(key as usize).copied().unwrap_or(false),
@@ -264,7 +266,8 @@ mod tests {
 
     fn picture(merged: &Merged) -> Picture<'_> {
         let (widths, is_difference) = (Widths::Weight, false);
-        Picture { merged, unit: Unit::Count, is_difference, widths, focus: None, is_hit: &[] }
+        let is_from_ends = false;
+        Picture { merged, unit: Unit::Count, is_difference, widths, is_from_ends, focus: None, is_hit: &[] }
     }
 
     fn rows(flame: &Flame) -> Vec<(String, f64, f64, u32)> {
@@ -299,6 +302,19 @@ mod tests {
         let inverted = rows(&picture(&inverted).flame());
         assert!(inverted.contains(&row("b", 0.0, 5.0, 0)) && inverted.contains(&row("c", 5.0, 5.0, 0)));
         assert!(inverted.contains(&row("a", 0.0, 3.0, 1)) && inverted.contains(&row("e", 3.0, 2.0, 1)));
+    }
+
+    /// In a box from the ends, the stacks that begin there are no self weight: that of the first row is all of it.
+    #[test]
+    fn boxes_from_the_ends_have_no_self_weight() {
+        // f ends 100 on its own and 7 within g within f.
+        let all = graph(&[("f", 100.0), ("fgf", 7.0)]);
+        let all = merged(&all, &StackQuery::default());
+        let inverted = all.inverted(MAX_DEPTH, &[]);
+        let flame = Picture { is_from_ends: true, ..picture(&inverted) }.flame();
+        assert!(rows(&flame).contains(&row("f", 0.0, 107.0, 0)));
+        assert!(flame.boxes.iter().all(|it| it.own == 0.0));
+        assert_eq!(picture(&all).flame().boxes[0].own, 100.0);
     }
 
     /// Stacks of letters with their weights: some heavy, most too thin to see.

@@ -218,9 +218,10 @@ pub fn view(
     let is_hit: Vec<bool> = all.labels.iter().map(finds).collect();
     let widths = if graph.is_difference { query.widths } else { Widths::Weight };
     let (unit, is_difference) = (graph.unit, graph.is_difference);
-    let picture = |merged: &Merged, focus| {
-        Picture { merged, unit, is_difference, widths, focus, is_hit: &is_hit }.flame()
+    let picture_of = |merged: &Merged, focus, is_from_ends| {
+        Picture { merged, unit, is_difference, widths, is_from_ends, focus, is_hit: &is_hit }.flame()
     };
+    let picture = |merged: &Merged, focus| picture_of(merged, focus, false);
     let mut callers = None;
     // The function that someone looks at.
     let mut looked_at = focus.last().copied();
@@ -231,7 +232,7 @@ pub fn view(
             inverted.take_if(|(of, _)| *of != focus);
             let (_, inverted) =
                 inverted.get_or_insert_with(|| (focus.clone(), all.inverted(MAX_DEPTH, &focus)));
-            picture(inverted, inverted.walk(&focus))
+            picture_of(inverted, inverted.walk(&focus), true)
         }
         Direction::Time => {
             let (mut nodes, node_of) = Merged::of_nodes(graph, &stacks)?;
@@ -259,7 +260,7 @@ pub fn view(
             });
             looked_at = center;
             let (above, below) = all.around(center.unwrap_or(0), MAX_DEPTH);
-            callers = Some(picture(&above, None));
+            callers = Some(picture_of(&above, None, true));
             picture(&below, None)
         }
     };

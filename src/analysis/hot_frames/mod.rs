@@ -461,7 +461,8 @@ impl<'a> ProfileTables<'a> {
                 "exact",
                 totals.iter().map(|total| Some(total.is_exact(self.whole))).collect(),
             )
-            .hint(EXACT_HINT),
+            .hint(EXACT_HINT)
+            .exactness(),
             self_time,
             Column::counts("frames", "frames", Unit::Count, totals.iter().map(|total| total.n_frames)),
         ]

@@ -160,7 +160,8 @@ pub fn table(source: &Source<'_, '_>, thresholds: &Thresholds) -> Table {
                 rows.iter().map(kept).collect(),
             )
             .hint(
-                "by region, over all of them; 0 for those never read after the first write, as in mrm-trace",
+                "by region, over all of them; 0 for those never read after the first write; interpolated between two \
+                 regions, as in mrm-trace",
             )
             .by_row(),
             Column::counts("reads", "reads", Unit::Count, rows.iter().map(|row| row.reads)).adds_up(),
@@ -241,8 +242,8 @@ pub fn notes(source: &Source<'_, '_>, report: &mut Report) {
     }
     if !view.trace.accesses.is_in_time_order() {
         report.info(
-            "Accesses aren't sorted by time. Metrics sort them; labels use file order, as in mrm-trace, so a region's \
-             first_seen_ns can be later than some of its accesses.",
+            "Accesses aren't sorted by time. Metrics and block lifetimes sort them; labels use file order, as in mrm-trace, so a \
+             region's first_seen_ns can be later than some of its accesses.",
         );
     }
     if source.kinds.iter().any(|row| row.kind == Kind::UNKNOWN) {

@@ -220,7 +220,8 @@ impl Source<'_, '_> {
                 .hint("a page counts once per region"),
             self.counts("total_bytes", "bytes", Unit::Bytes, |row| {
                 row.total_pages.saturating_mul(PAGE_BYTES)
-            }),
+            })
+            .hint("a page counts once per region"),
             self.floats("mean_pages_per_region", "mean pages per region", Unit::Plain, |row| {
                 Some(row.mean_pages_per_region)
             }),

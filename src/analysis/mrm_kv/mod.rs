@@ -90,7 +90,7 @@ fn add_trace(view: &LabelledTrace<'_>, sums: &Sums, clock: Clock, report: &mut R
     let (median, unit) = clock.value(sums.kept.quantile(0.5));
     facts
         .push("median_lifetime", "Block lifetime (p50)", median, unit)
-        .hint("of the other blocks, from the store to the last read");
+        .hint("of the other blocks, from the store to the last read; that of a block, not interpolated");
     report.facts(facts);
     // Durations that the clock can't tell from 0 have no distribution.
     if sums.kept.ns().last().is_some_and(|longest| clock.can_tell(*longest)) {
@@ -110,6 +110,11 @@ fn add_trace(view: &LabelledTrace<'_>, sums: &Sums, clock: Clock, report: &mut R
          eviction. Blocks stored before the trace start at time 0, and reads after eviction still count. The exported \
          table follows mrm-trace.",
     );
+    if !view.trace.accesses.is_in_time_order() {
+        report.info(
+            "Accesses aren't sorted by time. Block lifetimes sort them; the exported table uses file order, as in mrm-trace.",
+        );
+    }
     report.table(pages_table(view.kv_pages.pages()));
 }
 

@@ -44,14 +44,20 @@ const COLUMNS: [(&str, &str, &str); 23] = [
 ];
 
 pub fn headline(runs: &[OneRun<'_>]) -> String {
-    let n = runs.iter().filter(|run| is_contaminated(run)).count();
+    let n_of = |judgement| runs.iter().filter(|run| run.judgement == judgement).count();
     let all = counted(runs.len() as u64, "run", "runs");
-    match (n, runs.len()) {
-        (0, 2) => format!("{all}, both valid."),
-        (0, _) => format!("{all}, all valid."),
-        (n, _) => {
-            format!("{all}, {n} contaminated. Contaminated runs are listed but excluded from the means.")
-        }
+    let n_contaminated = n_of(Some(RunValidity::Contaminated));
+    if n_contaminated == 0 && n_of(Some(RunValidity::Clean)) == runs.len() {
+        return format!("{all}, {} valid.", if runs.len() == 2 { "both" } else { "all" });
+    }
+    let others = [(n_of(Some(RunValidity::Marginal)), "marginal"), (n_of(None), "of unknown validity")];
+    let others = others.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("; {n} {what}"));
+    let others = others.collect::<String>();
+    match n_contaminated {
+        0 => format!("{all}, none known to be contaminated{others}."),
+        n => format!(
+            "{all}, {n} contaminated{others}. Contaminated runs are listed but excluded from the means."
+        ),
     }
 }
 

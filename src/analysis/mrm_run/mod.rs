@@ -10,6 +10,7 @@ use super::run_files::{n_differing, phases_of, thresholds_of};
 use super::{AnalysisInfo, Context, Group};
 use crate::base::hash::HashMap;
 use crate::base::json::Json;
+use crate::base::text::visible;
 use crate::base::units::{Unit, counted};
 use crate::memory::summary::KindSummary;
 use crate::memory::telemetry::RunValidity;
@@ -131,6 +132,11 @@ fn add_directory(directory: &RunDirectory, trace: &Trace, report: &mut Report) {
     }
     if let Some(problem) = directory.metadata.as_ref().and_then(|metadata| phases_of(metadata).1) {
         report.warning(format!("{METADATA}: {problem}."));
+    }
+    let named = directory.metadata.as_ref().and_then(|metadata| metadata.at("run_id")?.as_str());
+    if let Some(other) = named.filter(|named| !named.is_empty() && *named != directory.run_id) {
+        report
+            .warning(format!("{METADATA} names another run: {}. It may belong to that run.", visible(other)));
     }
     let mut facts = Facts::new("Run");
     let run_id = Some(directory.run_id.clone()).filter(|id| !id.is_empty());

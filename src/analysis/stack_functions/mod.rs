@@ -65,7 +65,14 @@ impl<'a> Weight<'a> {
         let mut span: Option<(Amount, Amount)> = None;
         let first = self.profiles[0].time_unit;
         for profile in self.profiles.iter().filter(|profile| profile.time_unit == first) {
-            let Some((start, end)) = profile.span_of_file() else { continue };
+            let Some((start, mut end)) = profile.span_of_file() else { continue };
+            // The last sample can last longer than the file says.
+            if profile.unit == profile.time_unit
+                && let Some(last) = profile.len().checked_sub(1)
+                && let Some((time, weight)) = profile.time_of(last).zip(profile.weight.get(last))
+            {
+                end = end.max(time.plus(weight));
+            }
             span = Some(span.map_or((start, end), |(a, b)| (a.min(start), b.max(end))));
         }
         let (start, end) = span?;

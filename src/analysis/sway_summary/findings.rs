@@ -1,7 +1,7 @@
 //! Findings for scoring calls: the most expensive probes and views, avoidable cache misses, calls far slower than others of the same
 //! operation.
 
-use super::summary::{Bucket, RepeatedMiss, Summary};
+use super::summary::{Bucket, RepeatedMiss, Summary, UNASSIGNED};
 use super::{PER_PROBE, PER_VIEW, REPEATED_MISSES, SLOWEST, share};
 use crate::analysis::TableHandle;
 use crate::analysis::findings::{consumers, opportunities, quoted, rows_of, worth_saying};
@@ -34,7 +34,7 @@ pub fn format_ms(ms: f64) -> String {
 }
 
 /// Findings of the run. `repeated_ms` is the time of the repeated misses. With `is_appended`, the file
-/// contains several runs, and each began with an empty cache.
+/// may contain several runs, and then each began with an empty cache.
 pub fn of(
     run: &Run,
     summary: &Summary,
@@ -75,17 +75,19 @@ fn consumers_of<K>(
         facts.push("total_ms", "total time", bucket.total_ms, Unit::Ms);
         facts.push("n_events", "calls", bucket.n_events, Unit::Count);
         facts.push("hit_rate", "cache hit rate", bucket.hit_rate(), Unit::Ratio);
-        let text = format!(
-            "{} {} accounts for {} of the time ({}){}",
-            if noun == "view" { "View" } else { "Probe" },
-            quoted(name),
-            percent(share),
-            counted(bucket.n_events, "call", "calls"),
-            match noun {
-                "view" => ".".to_string(),
-                _ => format!("; dropping it saves up to {}.", format_ms(bucket.total_ms)),
+        let (share_text, n_calls) = (percent(share), counted(bucket.n_events, "call", "calls"));
+        let text = match noun {
+            "view" => format!("View {} accounts for {share_text} of the time ({n_calls}).", quoted(name)),
+            // Nothing that could be dropped.
+            _ if name == UNASSIGNED => {
+                format!("Calls outside of probes account for {share_text} of the time ({n_calls}).")
             }
-        );
+            _ => format!(
+                "Probe {} accounts for {share_text} of the time ({n_calls}); dropping it saves up to {}.",
+                quoted(name),
+                format_ms(bucket.total_ms)
+            ),
+        };
         Some(Finding {
             id: if rank == 0 { format!("largest-{noun}") } else { format!("large-{noun}") },
             text,
@@ -105,7 +107,7 @@ fn computed_again(repeated: &[RepeatedMiss], again_ms: f64, share: f64, is_appen
     facts.push("repeated_ms", "time in duplicate misses", again_ms, Unit::Ms);
     facts.push("misses", "duplicate misses", n_misses, Unit::Count);
     let after =
-        if is_appended { " The file contains several runs, each starting with an empty cache." } else { "" };
+        if is_appended { " If the file contains several runs, each starts with an empty cache." } else { "" };
     Finding {
         id: "computed-again".to_string(),
         text: format!(

@@ -13,6 +13,17 @@ use std::cmp::Ordering;
 /// Name of the bucket for calls without a probe.
 pub const UNASSIGNED: &str = "<unassigned>";
 
+/// Whether Python considers a probe falsy, so that calls are outside of probes: none, the empty text, zero.
+pub fn is_unassigned(kind: ProbeKind, text: &str) -> bool {
+    match kind {
+        ProbeKind::Null => true,
+        ProbeKind::Text => text.is_empty(),
+        ProbeKind::Integer => text == "0",
+        ProbeKind::Float => matches!(text, "0.0" | "-0.0"),
+        ProbeKind::Bool => text == "False",
+    }
+}
+
 /// A probe's name: text, or one of the few other JSON values allowed there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ProbeName {
@@ -26,15 +37,9 @@ impl ProbeName {
         ProbeName { kind, text: text.to_string() }
     }
 
-    /// Whether Python considers the name falsy: no probe, the empty text, zero.
+    /// See [`is_unassigned`].
     pub fn is_unassigned(&self) -> bool {
-        match self.kind {
-            ProbeKind::Null => true,
-            ProbeKind::Text => self.text.is_empty(),
-            ProbeKind::Integer => self.text == "0",
-            ProbeKind::Float => matches!(self.text.as_str(), "0.0" | "-0.0"),
-            ProbeKind::Bool => self.text == "False",
-        }
+        is_unassigned(self.kind, &self.text)
     }
 
     /// Key that is equal for names Python treats as the same key: 1, 1.0 and True are equal, 5 and "5" are not.

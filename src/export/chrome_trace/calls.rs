@@ -15,6 +15,7 @@
 use super::Options;
 use super::ids::Numbers;
 use super::writer::Writer;
+use crate::analysis::sway_summary::summary::{UNASSIGNED, is_unassigned};
 use crate::base::hash::HashMap;
 use crate::base::json::{is_number, write};
 use crate::base::sort;
@@ -212,26 +213,27 @@ fn write_probes(trace: &Trace, calls: &[Call], pid: u64, tid: u64, w: &mut Write
     let table = &trace.scoring_calls;
     let mut by_row: Vec<&Call> = calls.iter().collect();
     sort::by_key(&mut by_row, |call| call.row);
-    let probe = |call: &Call| (table.probe_kind[call.row], table.probe[call.row]);
-    let mut runs: Vec<(i64, i64, usize)> = by_row
+    // `None` outside of probes.
+    let probe = |call: &Call| {
+        let (kind, id) = (table.probe_kind[call.row], table.probe[call.row]);
+        (!is_unassigned(kind, trace.strings.get(id))).then_some((kind, id))
+    };
+    let mut runs: Vec<_> = by_row
         .chunk_by(|a, b| probe(a) == probe(b))
         .filter_map(|run| {
             let start = run.iter().map(|call| call.start).min()?;
             let end = run.iter().map(|call| call.end).max()?;
-            Some((start, end, run.first()?.row))
+            Some((start, end, probe(run.first()?)))
         })
         .collect();
-    sort::by(&mut runs, Ord::cmp);
+    sort::by_key(&mut runs, |(start, end, _)| (*start, *end));
     let mut until = i64::MIN;
-    for (start, end, row) in runs {
+    for (start, end, probe) in runs {
         // Runs don't overlap; where the clock went back, the later one is cut.
         let start = start.max(until);
         let end = end.max(start);
         until = end;
-        let name = match table.probe_kind[row] {
-            ProbeKind::Null => "<unassigned>",
-            _ => trace.strings.get(table.probe[row]),
-        };
+        let name = probe.map_or(UNASSIGNED, |(_, id)| trace.strings.get(id));
         w.open(name, Some("sway,probe"), "X");
         w.time(start);
         w.raw(",\"dur\":");

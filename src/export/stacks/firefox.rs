@@ -7,8 +7,8 @@
 //! that nothing has a time, but not that of one thread among others.
 
 use super::{ByTrack, Out, Step, file_prefix, has_samples, has_slices, samples_by_thread, span, walk};
+use super::{Place, place_of_row, profile_name};
 use super::{Profile, other_weights_of_units, place_of, profiles};
-use super::{place_name, profile_name};
 use crate::analysis::timeline::{process_label, shown, thread_label};
 use crate::base::hash::{HashMap, HashSet};
 use crate::base::sort;
@@ -754,14 +754,13 @@ fn write_profile(
 
 /// A sampled frame, with its file or module and its line.
 fn sampled_frame(trace: &Trace, frame: FrameId, category: StringId, shared: &mut Shared) -> Frame {
-    let place = place_of(trace, frame);
-    Frame {
-        text: shared.text(&place.name),
-        category: shared.category(trace.strings.get_opt(category)),
-        source: place.file.as_deref().map(|file| shared.source(file)),
-        line: place.line,
-        column: place.column,
-    }
+    let category = shared.category(trace.strings.get_opt(category));
+    placed(&place_of(trace, frame), category, shared)
+}
+
+fn placed(place: &Place, category: u32, shared: &mut Shared) -> Frame {
+    let source = place.file.as_deref().map(|file| shared.source(file));
+    Frame { text: shared.text(&place.name), category, source, line: place.line, column: place.column }
 }
 
 fn write_counts(
@@ -787,8 +786,7 @@ fn write_counts(
     write_head(&entry, out);
     out.raw(",\"samples\":{\"weightType\":\"samples\",");
     column("stack", rows(), out, |row, out| {
-        let text = shared.text(&place_name(trace, profile, row));
-        let frame = stacks.frame(text, 0);
+        let frame = stacks.placed(placed(&place_of_row(trace, profile, row), 0, shared));
         out.integer(i64::from(stacks.stack(frame, None)));
     })?;
     column("time", rows(), out, |_, out| out.raw("0"))?;

@@ -469,18 +469,27 @@ fn profile_name(profile: &ProfileRun, number: usize, n_runs: usize) -> String {
     }
 }
 
-/// Display name of a code location in a sampling profile: `function (path:line)`.
-fn place_name(trace: &Trace, profile: &ProfileRun, row: usize) -> String {
+/// A code location in a sampling profile, without a column: those of the profile count bytes.
+fn place_of_row(trace: &Trace, profile: &ProfileRun, row: usize) -> Place {
     let text = |id| trace.strings.get_opt(id).filter(|text| !text.is_empty());
     let frames = &profile.frames;
-    let func = text(frames.func[row]).unwrap_or("[unknown]");
-    let line = frames.line.get(row).filter(|line| *line > 0);
-    match (text(frames.path[row]), line) {
-        (Some(path), Some(line)) => format!("{func} ({path}:{line})"),
-        (Some(path), None) => format!("{func} ({path})"),
-        (None, _) if frames.has_frame[row] => func.to_string(),
+    let file = text(frames.path[row]).map(str::to_string);
+    let name = match &file {
         // The file has only counts for it.
-        (None, _) => format!("frame {}", frames.frame_id[row]),
+        None if !frames.has_frame[row] => format!("frame {}", frames.frame_id[row]),
+        _ => text(frames.func[row]).unwrap_or("[unknown]").to_string(),
+    };
+    let line = frames.line.get(row).filter(|line| *line > 0 && file.is_some());
+    Place { name, file, line: line.and_then(|line| i64::try_from(line).ok()), column: None }
+}
+
+/// Its display name: `function (path:line)`.
+fn place_name(trace: &Trace, profile: &ProfileRun, row: usize) -> String {
+    let Place { name, file, line, .. } = place_of_row(trace, profile, row);
+    match (file, line) {
+        (Some(path), Some(line)) => format!("{name} ({path}:{line})"),
+        (Some(path), None) => format!("{name} ({path})"),
+        (None, _) => name,
     }
 }
 

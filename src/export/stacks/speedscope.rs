@@ -8,7 +8,7 @@ use super::{
     ByTrack, Out, Step, file_prefix, has_samples, has_slices, samples_by_thread, span, track_path, walk,
 };
 use super::{Place, other_weights_of_units, place_of, profiles};
-use super::{place_name, profile_name, stack_frames, thread_path};
+use super::{place_of_row, profile_name, stack_frames, thread_path};
 use crate::analysis::timeline::shown;
 use crate::base::hash::HashMap;
 use crate::base::steps::{Steps, pause};
@@ -284,7 +284,7 @@ fn write_counts(
     out.raw(",\"samples\":[");
     for (i, row) in rows().enumerate() {
         out.raw(if i > 0 { ",[" } else { "[" });
-        out.integer(i64::from(frames.get(&place_name(trace, profile, row))));
+        out.integer(i64::from(frames.place(place_of_row(trace, profile, row))));
         out.raw("]");
         out.pass_on()?;
     }

@@ -32,8 +32,9 @@ issue_kinds! {
         "stacks refer to each other in a circle; each is read up to where it repeats", "";
     NEGATIVE_WEIGHT = "stacks-negative-weight", Note,
         "weight below zero; kept and added", "differences and freed memory have such weights";
-    BAD_VALUE = "stacks-bad-value", Note,
-        "value is missing or of another type; its sample or frame is left out", "";
+    BAD_VALUE = "stacks-bad-value", Skipped,
+        "value is missing or of another type; what it belongs to is left out", "";
+    IGNORED_VALUE = "stacks-ignored-value", Note, "value of another type; ignored", "";
     BAD_TIME = "stacks-bad-time", Note, "time is missing or not a number; the sample is kept without", "";
     NON_MONOTONIC = "stacks-non-monotonic", Note,
         "times go back; samples keep the order of the file", "";

@@ -29,6 +29,9 @@ pub static INFO: FormatInfo = FormatInfo {
     issues: super::issues::ALL,
 };
 
+/// Which threads are sampled, by number, named as in the JSONL format.
+const MODES: [&str; 5] = ["wall", "cpu", "gil", "all", "exception"];
+
 const HEADER_BYTES: usize = 64;
 const FOOTER_BYTES: usize = 32;
 /// Most bytes that are kept; pages have less memory.
@@ -118,6 +121,13 @@ fn read(bytes: &[u8], out: &mut TraceBuilder) {
     let python = bytes.get(8..11).map(|version| format!("{}.{}.{}", version[0], version[1], version[2]));
     out.trace.source.producer = Some(format!("CPython {} profiling.sampling", python.unwrap_or_default()));
     out.trace.source.metadata = vec![("sample_interval_usec".to_string(), interval_us.to_string())];
+    // One more than the number of the mode, 0 if unknown; the first version has none.
+    let mode = numbers.at(60, 4).filter(|_| !is_first).and_then(|number| number.checked_sub(1));
+    if let Some(mode) = mode {
+        let name = usize::try_from(mode).ok().and_then(|mode| MODES.get(mode));
+        let name = name.map_or_else(|| mode.to_string(), |name| name.to_string());
+        out.trace.source.metadata.push(("mode".to_string(), name));
+    }
 
     let size = bytes.len().checked_sub(FOOTER_BYTES).filter(|at| *at >= HEADER_BYTES);
     let footer = size.filter(|at| numbers.at(at + 8, 8) == Some(bytes.len() as u64));

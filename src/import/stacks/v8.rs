@@ -111,6 +111,7 @@ impl<'a> CallFrames<'a> {
 
 /// A node of the tree of a CPU profile.
 struct Node {
+    id: i64,
     frame: Frame,
     is_root: bool,
     hits: Option<Amount>,
@@ -127,16 +128,20 @@ struct Nodes {
 }
 
 impl Nodes {
-    fn add(&mut self, id: Option<i64>, node: Node, parent: Option<i64>, out: &mut TraceBuilder) -> usize {
+    fn add(&mut self, node: Node, parent: Option<i64>, out: &mut TraceBuilder) -> usize {
         let number = self.nodes.len();
-        if let Some(id) = id
-            && self.by_id.insert(id, number).is_some()
-        {
-            note(out, &DUPLICATE_ID, &id.to_string());
+        if self.by_id.insert(node.id, number).is_some() {
+            note(out, &DUPLICATE_ID, &node.id.to_string());
         }
         self.nodes.push(node);
         self.parents.push(parent);
         number
+    }
+
+    /// Nodes with hits, and these; of nodes with the same id, the last one counts.
+    fn hits(&self) -> impl Iterator<Item = (usize, Amount)> {
+        let last = self.nodes.iter().enumerate().filter(|(row, node)| self.by_id.get(&node.id) == Some(row));
+        last.filter_map(|(row, node)| Some((row, node.hits.filter(|hits| *hits != Amount::ZERO)?)))
     }
 
     /// What each node is on top of.
@@ -186,15 +191,13 @@ fn build_cpu(mut document: Document<'_>, out: &mut TraceBuilder) -> Result<(), I
     profile.kind = out.trace.strings.intern("cpuprofile");
     let samples = root.get("samples");
     let n_samples = samples.into_iter().flat_map(Item::items).count();
-    if n_samples == 0 && nodes.nodes.iter().any(|node| node.hits.is_some_and(|hits| hits != Amount::ZERO)) {
+    let hits: Vec<(usize, Amount)> = if n_samples == 0 { nodes.hits().collect() } else { Vec::new() };
+    if !hits.is_empty() {
         note(out, &NO_SAMPLES, "");
         profile.unit = out.trace.strings.intern("samples");
-        for row in 0..nodes.nodes.len() {
-            let hits = nodes.nodes[row].hits.filter(|hits| *hits != Amount::ZERO);
-            if let Some(hits) = hits {
-                let stack = stack_of(row, out);
-                push_sample(&mut profile, stack, hits, out);
-            }
+        for (row, hits) in hits {
+            let stack = stack_of(row, out);
+            push_sample(&mut profile, stack, hits, out);
         }
         out.trace.stack_profiles.push(profile);
         return Ok(());
@@ -213,7 +216,7 @@ fn build_cpu(mut document: Document<'_>, out: &mut TraceBuilder) -> Result<(), I
                 }
             },
             None => {
-                note(out, &BAD_VALUE, "a sample");
+                note(out, &IGNORED_VALUE, "a sample");
                 StackId::NONE
             }
         };
@@ -244,12 +247,12 @@ fn read_nodes(root: Item<'_>, texts: &mut Texts, nodes: &mut Nodes, out: &mut Tr
         let frame = frames.get(call_frame, out);
         let is_root =
             call_frame.and_then(|frame| frame.get("functionName")).and_then(Item::text) == Some(ROOT);
-        let node = Node { frame, is_root, hits: item.get("hitCount").and_then(amount) };
-        let number = nodes.add(Some(id), node, item.get("parent").and_then(Item::whole), out);
+        let node = Node { id, frame, is_root, hits: item.get("hitCount").and_then(amount) };
+        let number = nodes.add(node, item.get("parent").and_then(Item::whole), out);
         for child in item.get("children").into_iter().flat_map(Item::items) {
             match child.whole() {
                 Some(child) => nodes.children.push((number, child)),
-                None => note(out, &BAD_VALUE, "a child of a node"),
+                None => note(out, &IGNORED_VALUE, "a child of a node"),
             }
         }
     }
@@ -268,7 +271,7 @@ fn read_tree(root: Item<'_>, texts: &mut Texts, nodes: &mut Nodes, out: &mut Tra
         let is_root = item.get("functionName").and_then(Item::text) == Some(ROOT);
         let frame = frames.get(Some(item), out);
         let hits = item.get("hitCount").and_then(amount);
-        nodes.add(Some(id), Node { frame, is_root, hits }, parent, out);
+        nodes.add(Node { id, frame, is_root, hits }, parent, out);
         let first = left.len();
         left.extend(item.get("children").into_iter().flat_map(Item::items).map(|child| (child, Some(id))));
         left[first..].reverse();

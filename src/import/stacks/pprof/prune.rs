@@ -1,7 +1,7 @@
 //! Frames that the file asks to leave out: those of the profiler itself, such as an allocator in a heap profile.
 
 use super::{Profile, note};
-use crate::import::stacks::issues::{BAD_VALUE, DROPPED_FRAMES};
+use crate::import::stacks::issues::{DROPPED_FRAMES, IGNORED_VALUE};
 use crate::trace::TraceBuilder;
 use regex_lite::Regex;
 
@@ -31,7 +31,7 @@ fn expression(profile: &Profile, number: i64, out: &mut TraceBuilder) -> Option<
         Ok(expression) => Some(expression),
         Err(_) => {
             let example = text.to_string();
-            note(out, &BAD_VALUE, &example);
+            note(out, &IGNORED_VALUE, &example);
             None
         }
     }
