@@ -413,14 +413,18 @@ fn sql_and_agents_have_instructions() {
 
 /// Answers of the server for agents to these questions, in order, about the situations.
 fn answers(asks: &[(&str, String)]) -> Vec<String> {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/situations");
+    answers_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/situations"), asks)
+}
+
+/// The same about the traces in `dir`.
+fn answers_in(dir: &Path, asks: &[(&str, String)]) -> Vec<String> {
     let ask = |(name, arguments): &(&str, String)| {
         format!(
             r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{name}","arguments":{arguments}}}}}"#
         )
     };
     let lines: Vec<String> = asks.iter().map(ask).collect();
-    let mut command = tracedrop(&dir);
+    let mut command = tracedrop(dir);
     command.args(["mcp", "."]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut server = command.spawn().unwrap();
     server.stdin.take().unwrap().write_all(lines.join("\n").as_bytes()).unwrap();
@@ -430,6 +434,16 @@ fn answers(asks: &[(&str, String)]) -> Vec<String> {
         reply["result"]["content"][0]["text"].as_str().unwrap().to_string()
     };
     out.lines().map(text).collect()
+}
+
+/// The question that opens these paths, by themselves or together.
+fn open_of(paths: &[&str], together: bool) -> (&'static str, String) {
+    ("open", format!(r#"{{"paths":{paths:?},"together":{together},"max_bytes":65536}}"#))
+}
+
+/// The handle in an answer to opening.
+fn handle_of(answer: &str) -> &str {
+    answer.split([' ', ':']).nth(1).unwrap()
 }
 
 /// What a comparison says first on the page comes first for agents too.
@@ -478,6 +492,57 @@ fn differences_are_checked_with_their_sign() {
     };
     let typed = shown.replace('−', "-").replace('µ', "u");
     assert_eq!([shown, &typed, &other].map(check), [Some(0), Some(0), Some(1)], "{line}");
+}
+
+/// Steps of a server, one after another: a kernel in each, which is a prefill or a decode and takes so many microseconds.
+fn serving(steps: &[(bool, u64)]) -> String {
+    let mut start = 0;
+    let mut events = Vec::new();
+    for (number, (is_prefill, us)) in steps.iter().enumerate() {
+        let name = match is_prefill {
+            true => "execute_context_1(100)_generation_0(0)",
+            false => "execute_context_0(0)_generation_8(8)",
+        };
+        let (step_us, launch, kernel) = (us + 95, start + 5, start + 20);
+        let ids = format!(r#""args":{{"correlation":{}}}"#, number + 1);
+        events.extend([
+            format!(r#"{{"ph":"X","cat":"user_annotation","name":"{name}","pid":1,"tid":1,"ts":{start},"dur":{step_us}}}"#),
+            format!(r#"{{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":{launch},"dur":2,{ids}}}"#),
+            format!(r#"{{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":{kernel},"dur":{us},{ids}}}"#),
+        ]);
+        start += us + 100;
+    }
+    format!(r#"{{"traceEvents":[{}]}}"#, events.join(",\n"))
+}
+
+/// Prefills take 300 µs in A and 600 µs in B, decodes 100 and 150 µs. Each phase has numbers of its own, so it has its own ids, and
+/// both numbers are right.
+#[test]
+fn a_comparison_of_one_phase_has_its_own_ids() {
+    let dir = folder("phases");
+    let steps = |prefill: u64, decode: u64| {
+        let decodes = [(false, decode)].repeat(9);
+        [vec![(true, prefill)], decodes].concat().repeat(2)
+    };
+    fs::write(dir.join("before.json"), serving(&steps(300, 100))).unwrap();
+    fs::write(dir.join("after.json"), serving(&steps(600, 150))).unwrap();
+    let files = ["before.json", "after.json"].map(|name| open_of(&[name], false));
+    let opened = answers_in(&dir, &files);
+    let [a, b] = [0, 1].map(|side| handle_of(&opened[side]));
+    let of_phase = |phase: &str| ("compare", format!(r#"{{"a":"{a}","b":"{b}","phase":"{phase}"}}"#));
+    let phases = ["all", "prefill", "decode"].map(of_phase);
+    let all = answers_in(&dir, &[&files[..], &phases].concat());
+    assert!(all[2].contains(&format!("handle of the comparison: {a}-{b} ")), "{}", all[2]);
+    for (answer, phase, time) in [(&all[3], "prefill", "+300.0 µs"), (&all[4], "decode", "+50.00 µs")] {
+        assert!(answer.contains(&format!("\ndifference: {time}, ")), "{answer}");
+        assert!(answer.contains(&format!("handle of the comparison: {a}-{b}-{phase} ")), "{answer}");
+        let claim = format!("{a}-{b}-{phase}/finding/difference/time_ns={time}");
+        let check = tracedrop(&dir).args(["check", &claim]).output().unwrap();
+        assert!(check.status.success(), "{}", String::from_utf8_lossy(&check.stdout));
+    }
+    let claim = format!("{a}-{b}-decoding/finding/difference/time_ns=1");
+    let check = tracedrop(&dir).args(["check", &claim]).output().unwrap();
+    assert!(check.stdout.starts_with(b"cannot tell, because phase is all, prefill or decode: "));
 }
 
 /// What was not recorded cannot be told; what no trace can have, or what doesn't fit into the answer, is a wrong question.

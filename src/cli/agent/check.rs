@@ -62,17 +62,20 @@ pub fn run(args: &CheckArgs) -> io::Result<ExitCode> {
 
 /// The number of an id, its unit and its label, after opening its file.
 fn value_of(desk: &mut Desk, id: &str, places: &[PathBuf]) -> Result<(Value, Unit, String), String> {
-    let handle = id.split('/').next().unwrap_or_default();
+    let parts: Vec<&str> = id.split('/').next().unwrap_or_default().split('-').collect();
+    let (keys, phase) = match parts[..] {
+        [_] | [_, _] => (&parts[..], ""),
+        [_, _, phase] => (&parts[..2], phase),
+        _ => return Err("a handle has one key, or two for a comparison, with its phase behind".to_string()),
+    };
     let mut handles = Vec::new();
-    for key in handle.split('-') {
+    for key in keys {
         let path = files::with_key(places, key)
             .ok_or_else(|| format!("no file with the key {key} was found; see --in"))?;
         handles.push(desk.read_paths(&[path], false)?);
     }
-    match &handles[..] {
-        [_] => {}
-        [a, b] => desk.open_comparison(a, b)?,
-        _ => return Err("a handle has one key, or two for a comparison".to_string()),
+    if let [a, b] = &handles[..] {
+        desk.open_comparison(a, b, phase)?;
     }
     desk.value(id)
 }

@@ -315,14 +315,14 @@ impl Desk {
     /// Compares two open traces; the comparison is open afterwards.
     pub fn compare(&mut self, ask: &CompareAsk) -> Answered {
         let max_bytes = bounded(ask.max_bytes)?;
-        let handle = format!("{}-{}", ask.a, ask.b);
         self.compared(&ask.a, &ask.b, &ask.phase)?.map_or_else(
             |why| Ok(Answer::CannotTell(why)),
             |open| {
                 Ok(match findings(open, 0, max_bytes)? {
-                    Answer::Found(text) => {
-                        Answer::Found(format!("{text}handle of the comparison: {handle} (times are B − A)\n"))
-                    }
+                    Answer::Found(text) => Answer::Found(format!(
+                        "{text}handle of the comparison: {} (times are B − A)\n",
+                        open.handle
+                    )),
                     other => other,
                 })
             },
@@ -351,7 +351,12 @@ impl Desk {
         let (compared, messages) = hearing(|| compare::compared(&args, of_a, of_b));
         let Some(compared) = compared else { return Ok(Err(messages.join("; "))) };
         let document = Document::Compared(Box::new(compared));
-        Ok(Ok(self.keep(Open { handle: format!("{a}-{b}"), document, messages, timeline: None })))
+        // Numbers of a phase are other numbers.
+        let handle = match phase {
+            "" | "all" => format!("{a}-{b}"),
+            phase => format!("{a}-{b}-{phase}"),
+        };
+        Ok(Ok(self.keep(Open { handle, document, messages, timeline: None })))
     }
 
     /// What ran between two times.
@@ -509,9 +514,9 @@ impl Desk {
         Ok((found.value, found.unit, found.label))
     }
 
-    /// Opens a comparison for [`Desk::value`].
-    pub fn open_comparison(&mut self, a: &str, b: &str) -> Result<(), String> {
-        self.compared(a, b, "")?.map(drop)
+    /// Opens a comparison for [`Desk::value`]. No `phase` means all steps.
+    pub fn open_comparison(&mut self, a: &str, b: &str, phase: &str) -> Result<(), String> {
+        self.compared(a, b, phase)?.map(drop)
     }
 }
 
