@@ -545,6 +545,29 @@ fn a_comparison_of_one_phase_has_its_own_ids() {
     assert!(check.stdout.starts_with(b"cannot tell, because phase is all, prefill or decode: "));
 }
 
+/// Up to eight traces stay open: the ninth closes the one that was not used for longest, and that is said.
+#[test]
+fn the_handle_that_was_not_used_for_longest_is_closed() {
+    let dir = folder("many-open");
+    let names: Vec<String> = (0..9).map(|number| format!("{number}.json")).collect();
+    for (number, name) in (2..).zip(&names) {
+        fs::write(dir.join(name), serving(&[(true, 100 * number)])).unwrap();
+    }
+    let open: Vec<(&str, String)> = names.iter().map(|name| open_of(&[name], false)).collect();
+    let opened = answers_in(&dir, &open);
+    let handles: Vec<&str> = opened.iter().map(|answer| handle_of(answer)).collect();
+    let findings = |at: usize| ("findings", format!(r#"{{"handle":"{}"}}"#, handles[at]));
+    let asks = [&open[..8], &[findings(0), open[1].clone(), open[8].clone()]].concat();
+    let asks = [&asks[..], &[findings(0), findings(1), findings(2), findings(3)]].concat();
+    let all = answers_in(&dir, &asks);
+    let [first, second, third, fourth] = &all[11..] else { panic!("{all:?}") };
+    for open in [first, second, fourth] {
+        assert!(!open.starts_with("wrong question"), "{open}");
+    }
+    let closed = format!("wrong question: '{}' was closed, because up to 8 stay open ", handles[2]);
+    assert!(third.starts_with(&closed), "{third}");
+}
+
 /// What was not recorded cannot be told; what no trace can have, or what doesn't fit into the answer, is a wrong question.
 #[test]
 fn agents_read_whether_the_data_or_the_question_is_wrong() {

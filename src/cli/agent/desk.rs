@@ -14,6 +14,7 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::slice::from_ref;
+use tracedrop::base::hash::HashSet;
 use tracedrop::base::units::{Unit, format_ns, format_signed_ns, group_digits};
 use tracedrop::engine::{Compared, Session, Shown};
 use tracedrop::export::csv;
@@ -25,7 +26,7 @@ use tracedrop::timeline::answers::{Stretch, TimelineAnswer, TimelineAsk};
 use tracedrop::timeline::{self, Timeline};
 use tracedrop::trace::{Run, Trace};
 
-/// Documents that are open at the same time; the one opened first is closed for the next.
+/// Documents that are open at the same time; the one not used for longest is closed for the next.
 const MAX_OPEN: usize = 8;
 /// Columns of a table unless the question names some.
 const MAX_COLUMNS: usize = 9;
@@ -112,7 +113,10 @@ impl Document {
 pub struct Desk {
     folders: Folders,
     exports: Option<Exports>,
+    /// The one used last is the last.
     open: Vec<Open>,
+    /// Handles of those that were closed for others.
+    closed: HashSet<String>,
 }
 
 /// Collects messages.
@@ -213,7 +217,7 @@ fn rows_of(offset: usize, n_shown: usize, n: usize) -> String {
 
 impl Desk {
     pub fn new(folders: Folders, exports: Option<Exports>) -> Desk {
-        Desk { folders, exports, open: Vec::new() }
+        Desk { folders, exports, open: Vec::new(), closed: HashSet::default() }
     }
 
     /// Whether tables can be saved.
@@ -222,21 +226,42 @@ impl Desk {
     }
 
     fn find(&mut self, handle: &str) -> Result<&mut Open, String> {
-        let handles: Vec<String> = self.open.iter().map(|open| open.handle.clone()).collect();
-        self.open.iter_mut().find(|open| open.handle == handle).ok_or_else(|| {
-            let there = if handles.is_empty() { "none is open".to_string() } else { handles.join(", ") };
-            format!(
-                "no open trace '{}'; open it first. Handles: {there}",
-                handle.chars().take(40).collect::<String>()
-            )
-        })
+        let Some(at) = self.position(handle) else { return Err(self.not_open(handle)) };
+        Ok(self.used(at))
+    }
+
+    fn position(&self, handle: &str) -> Option<usize> {
+        self.open.iter().position(|open| open.handle == handle)
+    }
+
+    /// Why there is no document of that handle.
+    fn not_open(&self, handle: &str) -> String {
+        let why = match self.closed.contains(handle) {
+            true => format!(
+                "'{handle}' was closed, because up to {MAX_OPEN} stay open and it was not used for longest; open it again"
+            ),
+            false => {
+                format!("no open trace '{}'; open it first", handle.chars().take(40).collect::<String>())
+            }
+        };
+        let handles: Vec<&str> = self.open.iter().map(|open| &*open.handle).collect();
+        let there = if handles.is_empty() { "none is open".to_string() } else { handles.join(", ") };
+        format!("{why}. Handles: {there}")
+    }
+
+    /// The document at `at`, which becomes the last to be closed.
+    fn used(&mut self, at: usize) -> &mut Open {
+        self.open[at..].rotate_left(1);
+        let last = self.open.len() - 1;
+        &mut self.open[last]
     }
 
     fn keep(&mut self, open: Open) -> &mut Open {
         self.open.retain(|known| known.handle != open.handle);
         if self.open.len() >= MAX_OPEN {
-            self.open.remove(0);
+            self.closed.insert(self.open.remove(0).handle);
         }
+        self.closed.remove(&open.handle);
         self.open.push(open);
         let last = self.open.len() - 1;
         &mut self.open[last]
@@ -266,8 +291,8 @@ impl Desk {
         let keys: Option<Vec<String>> = paths.iter().map(|path| files::key_of(path)).collect();
         let Some(keys) = keys else { return Ok(Err("the file cannot be read".to_string())) };
         let handle = files::key_of_all(&keys);
-        if let Some(at) = self.open.iter().position(|open| open.handle == handle) {
-            return Ok(Ok(&mut self.open[at]));
+        if let Some(at) = self.position(&handle) {
+            return Ok(Ok(self.used(at)));
         }
         let args = report_args(paths, together || paths.len() > 1)?;
         let (opened, messages) = hearing(|| report::open(&args));
