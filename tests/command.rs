@@ -568,6 +568,17 @@ fn the_handle_that_was_not_used_for_longest_is_closed() {
     assert!(third.starts_with(&closed), "{third}");
 }
 
+/// A trace that is open already has the same answer, with its parsing issues.
+#[test]
+fn opening_again_answers_the_same() {
+    let dir = folder("open-again");
+    fs::write(dir.join("cut.json"), &TRACE[..TRACE.len() - 10]).unwrap();
+    let open = open_of(&["cut.json"], false);
+    let all = answers_in(&dir, &[open.clone(), open]);
+    assert!(all[0].contains("\nparsing: \""), "{}", all[0]);
+    assert_eq!(all[1], all[0]);
+}
+
 /// What was not recorded cannot be told; what no trace can have, or what doesn't fit into the answer, is a wrong question.
 #[test]
 fn agents_read_whether_the_data_or_the_question_is_wrong() {
