@@ -579,6 +579,44 @@ fn opening_again_answers_the_same() {
     assert_eq!(all[1], all[0]);
 }
 
+/// Of two ranks, the second has no launches and is cut in its second kernel: each is said of this file, and the grade is the lowest.
+/// The first kernels take 300 and 400 µs, which is the GPU time of each rank; that of the second has a number.
+#[test]
+fn agents_read_what_one_of_several_ranks_lacks() {
+    let dir = folder("unlike-ranks");
+    let without_launches = |text: String| {
+        text.lines().filter(|line| !line.contains("cudaLaunch")).collect::<Vec<_>>().join("\n")
+    };
+    let second = without_launches(serving(&[(true, 400), (true, 400)]));
+    fs::write(dir.join("rank0.json"), serving(&[(true, 300)])).unwrap();
+    fs::write(dir.join("rank1.json"), &second[..second.len() - 20]).unwrap();
+    let open = open_of(&["rank0.json", "rank1.json"], true);
+    let opened = &answers_in(&dir, std::slice::from_ref(&open))[0];
+    for line in [
+        "detail grade: D (A to D), the lowest: \"rank1.json\"",
+        "recorded: device records (needed for idle time, step time, time per token)",
+        "not recorded in \"rank1.json\": launches; cannot answer: ",
+        "not recorded in \"rank1.json\": whole file; cannot answer: ",
+        "not recorded: modules; cannot answer: ",
+    ] {
+        assert!(opened.contains(&format!("\n{line}")), "{line}: {opened}");
+    }
+    assert!(opened.contains("; of \"GPU: rank1.json\": fact/gpu_time~2, …"), "{opened}");
+    let id = format!("{}/gpu-breakdown/fact/gpu_time", handle_of(opened));
+    let explain = |id: String| ("explain", format!(r#"{{"id":"{id}"}}"#));
+    let all = answers_in(&dir, &[open, explain(id.clone()), explain(format!("{id}~2"))]);
+    assert!(
+        all[1].starts_with(&format!("{id} = 300.0 µs ")) && all[1].contains("\"GPU: rank0.json\""),
+        "{}",
+        all[1]
+    );
+    assert!(
+        all[2].starts_with(&format!("{id}~2 = 400.0 µs ")) && all[2].contains("\"GPU: rank1.json\""),
+        "{}",
+        all[2]
+    );
+}
+
 /// What was not recorded cannot be told; what no trace can have, or what doesn't fit into the answer, is a wrong question.
 #[test]
 fn agents_read_whether_the_data_or_the_question_is_wrong() {

@@ -34,6 +34,8 @@ const MAX_COLUMNS: usize = 9;
 const MAX_EVENTS: usize = 5;
 /// Warnings that an answer lists.
 const MAX_WARNINGS: usize = 5;
+/// Files that a line of an answer names.
+const MAX_FILES_NAMED: usize = 3;
 /// Times of sampled calls in a stretch of time are not the weights that tables sum up.
 const SAMPLES_LAST: &str =
     "sampled calls are drawn until the next sample of their thread; tables sum up weights\n";
@@ -499,7 +501,15 @@ impl Desk {
                     lines.push(&format!("rows: {}", rows_with(rows)));
                 }
             }
-            Of::Fact(report) => drop(lines.push(&format!("report: {}", report.title))),
+            Of::Fact(report, block) => {
+                // Of several files, the title says which.
+                let of = if block.title.is_empty() {
+                    String::new()
+                } else {
+                    format!(", {}", quoted(&block.title))
+                };
+                lines.push(&format!("report: {}{of}", report.title));
+            }
             Of::Cell { report, table, row } => {
                 lines.push(&format!(
                     "table: {} ({}), {}",
@@ -576,6 +586,7 @@ fn unit_name(unit: Unit) -> &'static str {
 fn overview(open: &mut Open, max_bytes: usize) -> Answer {
     let handle = open.handle.clone();
     let Open { document, messages, .. } = open;
+    let n_files = document.session().map_or(1, |session| session.run().traces.len());
     let shown = document.shown();
     let mut lines = Lines::new(max_bytes - CUT_BYTES);
     lines.push(&format!(
@@ -605,7 +616,7 @@ fn overview(open: &mut Open, max_bytes: usize) -> Answer {
         }
     }
     warnings(shown.reports(), &mut lines);
-    can_answer(shown.reports(), &mut lines);
+    can_answer(shown.reports(), n_files, &mut lines);
     let n_findings = values::findings(shown.reports()).len();
     lines.push(&format!("findings: {n_findings}"));
     lines.push("reports and their tables (rows):");
@@ -623,13 +634,18 @@ fn overview(open: &mut Open, max_bytes: usize) -> Answer {
             .take(4)
             .map(|fact| format!("{FACT}/{} = {}", fact.id, cell(&fact.value, fact.unit, &fact.label)))
             .collect();
-        // Of several files, ids are of the first one.
+        // Of several files, ids without a number are of the first one.
         let of = match blocks.next() {
             Some(_) if !first.title.is_empty() => format!("{}: ", quoted(&first.title)),
             _ => String::new(),
         };
+        let second = first.facts.first().map(|fact| format!("{}~2", fact.id));
+        let second = values::facts(report).find(|(name, ..)| Some(name) == second.as_ref());
+        let next = second
+            .map(|(name, _, block)| format!("; of {}: {FACT}/{name}, …", quoted(&block.title)))
+            .unwrap_or_default();
         if !facts.is_empty() && lines.room() > max_bytes / 3 {
-            lines.push(&format!("    {of}{}", facts.join("; ")));
+            lines.push(&format!("    {of}{}{next}", facts.join("; ")));
         }
     }
     for message in messages.iter().take(5) {
@@ -638,29 +654,90 @@ fn overview(open: &mut Open, max_bytes: usize) -> Answer {
     Answer::Found(lines.finish_or_say())
 }
 
-/// Data that a trace has, and what it can't tell without the rest, from the table on it.
-fn can_answer(reports: &[Report], lines: &mut Lines) {
+/// A kind of data that traces can have.
+struct Recorded {
+    what: String,
+    needed_for: String,
+    /// The least that a file has, from 0 to 1, or missing.
+    share: Value,
+    /// Names of the files without it.
+    lacking: Vec<String>,
+}
+
+/// Data that traces have, and what they can't tell without the rest, from the tables on it: one for each file with GPU activity.
+/// What some of `n_files` files lack is not recorded.
+fn can_answer(reports: &[Report], n_files: usize, lines: &mut Lines) {
     let Ok(report) = values::report_of(reports, COVERAGE.0) else { return };
-    if let Some(grade) = values::facts(report).find(|fact| fact.id == "grade") {
-        lines.push(&format!("detail grade: {} (A to D)", grade.value.plain()));
+    // The name of the file follows in titles of several.
+    let file_of = |title: &str| title.split_once(": ").map_or(String::new(), |(_, file)| file.to_string());
+    let grades: Vec<(String, String)> = values::facts(report)
+        .filter(|(_, fact, _)| fact.id == "grade")
+        .map(|(_, fact, block)| (fact.value.plain(), file_of(&block.title)))
+        .collect();
+    if let Some((lowest, _)) = grades.iter().max() {
+        let of_lowest: Vec<&str> =
+            grades.iter().filter(|(grade, _)| grade == lowest).map(|(_, file)| &**file).collect();
+        let of = match of_lowest.len() == grades.len() {
+            true => String::new(),
+            false => format!(", the lowest: {}", files_named(&of_lowest)),
+        };
+        lines.push(&format!("detail grade: {lowest} (A to D){of}"));
     }
-    let Ok(table) = values::table_of(report, COVERAGE.1) else { return };
-    let Ok([what, there, without]) = ["what", "there", "without"]
-        .map(|id| values::column_of(table, id))
-        .into_iter()
-        .collect::<Result<Vec<_>, _>>()
-        .map(|columns| [columns[0], columns[1], columns[2]])
-    else {
-        return;
+    let is_coverage = |table: &&Table| {
+        table.id.strip_prefix(COVERAGE.1).is_some_and(|number| number.is_empty() || number.starts_with('_'))
     };
-    for row in 0..table.n_rows() {
-        let get = |column: usize| table.columns[column].cells.get(row);
+    let mut kinds: Vec<Recorded> = Vec::new();
+    let mut n_told = 0;
+    for table in report.tables().filter(is_coverage) {
+        let columns = ["what", "there", "without", "coverage"].map(|id| values::column_of(table, id).ok());
+        let [Some(what), Some(there), Some(without), Some(share)] = columns else { continue };
+        n_told += 1;
+        for row in 0..table.n_rows() {
+            let get = |column: usize| table.columns[column].cells.get(row);
+            let what = get(what).plain();
+            let at = kinds.iter().position(|kind| kind.what == what).unwrap_or_else(|| {
+                let needed_for = get(without).plain();
+                kinds.push(Recorded { what, needed_for, share: Value::Missing, lacking: Vec::new() });
+                kinds.len() - 1
+            });
+            let (kind, share) = (&mut kinds[at], get(share));
+            if get(there) != Value::Bool(true) {
+                kind.lacking.push(file_of(&table.title));
+            } else if share
+                .as_f64()
+                .is_some_and(|share| kind.share.as_f64().is_none_or(|least| share < least))
+            {
+                kind.share = share;
+            }
+        }
+    }
+    for Recorded { what, needed_for, share, lacking } in kinds {
         // One kind of data is rarely enough for an answer, but always needed for it.
-        let (what, needed_for) = (get(what).plain(), get(without).plain());
-        lines.push(&match get(there) == Value::Bool(true) {
-            true => format!("recorded: {what} (needed for {needed_for})"),
-            false => format!("not recorded: {what}; cannot answer: {needed_for}"),
+        lines.push(&match lacking.len() {
+            0 => {
+                let share = share.as_f64().map(|_| share.display(Unit::Ratio));
+                let part =
+                    share.filter(|share| share != "100.0%").map_or(String::new(), |part| format!(", {part}"));
+                format!("recorded: {what}{part} (needed for {needed_for})")
+            }
+            n if n == n_told => format!("not recorded: {what}; cannot answer: {needed_for}"),
+            _ => {
+                let files: Vec<&str> = lacking.iter().map(|file| &**file).collect();
+                format!("not recorded in {}: {what}; cannot answer: {needed_for}", files_named(&files))
+            }
         });
+    }
+    if n_told > 0 && n_told < n_files {
+        lines.push(&format!("not recorded in {} of {n_files} files: GPU activity", n_files - n_told));
+    }
+}
+
+/// Names of the first files, and how many more there are.
+fn files_named(files: &[&str]) -> String {
+    let names: Vec<String> = files.iter().take(MAX_FILES_NAMED).map(|file| quoted(file)).collect();
+    match files.len().saturating_sub(MAX_FILES_NAMED) {
+        0 => names.join(", "),
+        n_more => format!("{} and {n_more} more files", names.join(", ")),
     }
 }
 
