@@ -617,6 +617,48 @@ fn agents_read_what_one_of_several_ranks_lacks() {
     );
 }
 
+/// Numbers of ranks that were opened together are checked with their folder, which may be below, or with all files in their order.
+/// The first rank computes for 300 µs, the second for 400 µs.
+#[test]
+fn numbers_of_several_ranks_can_be_checked() {
+    let dir = folder("ranks-to-check");
+    let ranks = dir.join("runs/monday");
+    fs::create_dir_all(&ranks).unwrap();
+    for (name, us) in [("rank0.json", 300), ("rank1.json", 400)] {
+        fs::write(ranks.join(name), serving(&[(true, us)])).unwrap();
+    }
+    let files = ["runs/monday/rank0.json", "runs/monday/rank1.json"];
+    let opened = answers_in(&dir, &[open_of(&["runs/monday"], true), open_of(&files, false)]);
+    let check = |handle: &str, places: &[&str]| {
+        let claim = format!("{handle}/gpu-breakdown/fact/gpu_time~2=400.0 us");
+        let places = places.iter().flat_map(|place| ["--in", place]);
+        let output = tracedrop(&dir).arg("check").arg(claim).args(places).output().unwrap();
+        let out = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.success(), out.starts_with("ok: "), "{out}");
+        output.status.success()
+    };
+    let [folder, paths] = [0, 1].map(|at| handle_of(&opened[at]));
+    assert!(check(folder, &["."]) && check(folder, &["runs"]) && check(folder, &["runs/monday"]));
+    assert!(check(paths, &files) && !check(paths, &[files[1], files[0]]) && !check(paths, &["."]));
+}
+
+/// A folder of several traces is not opened as one run unless asked for: the error lists them whole, so that one can be chosen.
+#[test]
+fn several_traces_in_a_folder_are_listed() {
+    let dir =
+        folder("listed").join("a-folder-with-a-long-name-so-that-no-path-in-it-fits-into-eighty-characters");
+    fs::create_dir_all(&dir).unwrap();
+    fs::write(dir.join("one.json"), TRACE).unwrap();
+    fs::write(dir.join("two.json"), TRACE).unwrap();
+    let all = answers_in(&dir, &[open_of(&["."], false), open_of(&["."], true)]);
+    let start = "wrong question: several traces: open one of them, or all as the ranks of one run, with together=true: ";
+    let names = all[0].strip_prefix(start).unwrap_or_else(|| panic!("{}", all[0]));
+    let names: Vec<&str> = names.trim_end().trim_matches('"').split("\", \"").collect();
+    let names: Vec<Option<&str>> = names.iter().map(|name| Path::new(name).file_name()?.to_str()).collect();
+    assert_eq!(names, [Some("one.json"), Some("two.json")], "{}", all[0]);
+    assert!(all[1].starts_with("handle "), "{}", all[1]);
+}
+
 /// What was not recorded cannot be told; what no trace can have, or what doesn't fit into the answer, is a wrong question.
 #[test]
 fn agents_read_whether_the_data_or_the_question_is_wrong() {

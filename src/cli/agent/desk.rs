@@ -2,9 +2,12 @@
 
 use super::exports::Exports;
 use super::files::{self, Folders, hash_of};
-use super::text::{self, CUT_BYTES, DEFAULT_BYTES, LEAST_BYTES, Lines, MOST_BYTES, cell, quoted, sentence};
+use super::text::{
+    self, CUT_BYTES, DEFAULT_BYTES, LEAST_BYTES, Lines, MOST_BYTES, cell, listed, quoted, sentence,
+};
 use super::values::{self, FACT, FINDING, Of};
 use crate::cli::arguments::{Cli, Command, ReportArgs};
+use crate::cli::place::{self, Place};
 use crate::cli::read::Opened;
 use crate::cli::watch::{self, Listener};
 use crate::cli::{compare, part, report};
@@ -278,17 +281,27 @@ impl Desk {
         let max_bytes = bounded(ask.max_bytes)?;
         let paths: Vec<PathBuf> =
             ask.paths.iter().map(|path| self.folders.find(path)).collect::<Result<_, _>>()?;
+        let traces = several_in(&paths);
+        if !ask.together && !traces.is_empty() {
+            let one = if paths.iter().any(|path| path.is_dir()) { "one of them, or " } else { "" };
+            return Err(format!(
+                "several traces: open {one}all as the ranks of one run, with together=true: {}",
+                listed(traces.iter().map(|name| sentence(name)))
+            ));
+        }
         match self.read(&paths, ask.together)? {
             Ok(open) => Ok(overview(open, max_bytes)),
             Err(why) => Ok(Answer::CannotTell(why)),
         }
     }
 
-    /// Reads files. The inner error is why they cannot be read.
-    pub fn read_paths(&mut self, paths: &[PathBuf], together: bool) -> Result<String, String> {
+    /// Reads files, together if they are several traces, and returns their handle. The error says why they cannot be read.
+    pub fn read_paths(&mut self, paths: &[PathBuf]) -> Result<String, String> {
+        let together = !several_in(paths).is_empty();
         self.read(paths, together)?.map(|open| open.handle.clone())
     }
 
+    /// Reads files. The inner error is why they cannot be read.
     fn read(&mut self, paths: &[PathBuf], together: bool) -> Result<Result<&mut Open, String>, String> {
         let keys: Option<Vec<String>> = paths.iter().map(|path| files::key_of(path)).collect();
         let Some(keys) = keys else { return Ok(Err("the file cannot be read".to_string())) };
@@ -302,8 +315,8 @@ impl Desk {
             Some(opened) => {
                 Ok(Ok(self.keep(Open { handle, document: Document::Read(opened), messages, timeline: None })))
             }
-            // Paths in messages are those of the question.
-            None => Ok(Err(messages.iter().map(|line| quoted(line)).collect::<Vec<_>>().join("; "))),
+            // Messages may have texts of the file.
+            None => Ok(Err(messages.iter().map(|line| sentence(line)).collect::<Vec<_>>().join("; "))),
         }
     }
 
@@ -562,6 +575,18 @@ fn rows_with(rows: &RowsOf) -> String {
         filter => text::filter(filter).map_or(String::new(), |filter| format!(" filter={filter}")),
     };
     format!("table report={} table={}{filter}", rows.report, rows.table)
+}
+
+/// Names of the traces in a folder or an archive that has several. Parts of a fleet dataset are one document anyway.
+fn several_in(paths: &[PathBuf]) -> Vec<String> {
+    match paths {
+        [path] if !place::is_dataset(path) => {
+            let (places, _) = hearing(|| place::places(paths, true));
+            let names = places.iter().map(Place::shown);
+            if places.len() > 1 { names.collect() } else { Vec::new() }
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Arguments of a report on files.

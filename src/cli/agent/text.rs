@@ -59,6 +59,21 @@ pub fn cell(value: &Value, unit: Unit, label: &str) -> String {
     }
 }
 
+/// Names in an error.
+const MAX_LISTED: usize = 40;
+
+/// Names of what there is, for an error: of many, the first ones.
+pub fn listed<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
+    let mut names = names.into_iter();
+    let first: Vec<T> = names.by_ref().take(MAX_LISTED).collect();
+    let first = first.iter().map(AsRef::as_ref).collect::<Vec<&str>>().join(", ");
+    match names.count() {
+        0 if first.is_empty() => "none".to_string(),
+        0 => first,
+        n_more => format!("{first} and {n_more} more"),
+    }
+}
+
 /// Bytes of the line that says how many are left out.
 pub const CUT_BYTES: usize = 60;
 
