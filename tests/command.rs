@@ -659,6 +659,24 @@ fn several_traces_in_a_folder_are_listed() {
     assert!(all[1].starts_with("handle "), "{}", all[1]);
 }
 
+/// Five names with a fifth of the time each: none stands out, and that was looked for. Allocations have times, but nothing is drawn.
+#[test]
+fn agents_read_why_there_are_no_findings_or_times() {
+    let dir = folder("nothing-stands-out");
+    let slice = |at: u64| format!(r#"{{"name":"f{at}","ph":"X","ts":{},"dur":9,"pid":1,"tid":1}}"#, 10 * at);
+    fs::write(dir.join("even.json"), format!("[{}]", [0, 1, 2, 3, 4].map(slice).join(","))).unwrap();
+    let situations = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/situations");
+    fs::copy(situations.join("snapshot-with-events.pickle"), dir.join("m.pickle")).unwrap();
+    let files = ["even.json", "m.pickle"].map(|name| open_of(&[name], false));
+    let opened = answers_in(&dir, &files);
+    let findings = ("findings", format!(r#"{{"handle":"{}"}}"#, handle_of(&opened[0])));
+    let window = ("window", format!(r#"{{"handle":"{}","range":"0..1ms"}}"#, handle_of(&opened[1])));
+    let all = answers_in(&dir, &[&files[..], &[findings, window]].concat());
+    assert!(all[2].starts_with("nothing found: nothing stands out; "), "{}", all[2]);
+    let why = "cannot tell, because nothing in this trace is drawn over time; ";
+    assert!(all[3].starts_with(why), "{}", all[3]);
+}
+
 /// What was not recorded cannot be told; what no trace can have, or what doesn't fit into the answer, is a wrong question.
 #[test]
 fn agents_read_whether_the_data_or_the_question_is_wrong() {

@@ -42,6 +42,8 @@ const MAX_FILES_NAMED: usize = 3;
 /// Times of sampled calls in a stretch of time are not the weights that tables sum up.
 const SAMPLES_LAST: &str =
     "sampled calls are drawn until the next sample of their thread; tables sum up weights\n";
+/// Where to look if an answer has no numbers.
+const NUMBERS: &str = "the tables of its reports have the numbers";
 /// Part of an id that stands for a stretch of time.
 const WINDOW: &str = "window";
 /// Table of the data that a trace has, in the report on GPU time.
@@ -425,7 +427,7 @@ impl Desk {
         if open.timeline.as_ref().is_none_or(|made| !Rc::ptr_eq(&made.of, &run)) {
             let drawn = session.drawn_run().map_err(|error| error.to_string())?;
             let Some(timeline) = timeline::tracks::of_run(&drawn) else {
-                return Ok(Err("nothing in this trace has a time".to_string()));
+                return Ok(Err(format!("nothing in this trace is drawn over time; {NUMBERS}")));
             };
             open.timeline = Some(MadeTimeline { of: run, drawn, timeline });
         }
@@ -791,11 +793,21 @@ fn headline(reports: &[Report], max_bytes: usize) -> String {
     lines.finish_or_say()
 }
 
+/// Whether reports on a document look for findings: on slices, samples, forward passes and memory snapshots.
+fn has_finders(document: &Document) -> bool {
+    let Document::Read(Opened::Session(session)) = document else { return false };
+    session.run().traces.iter().any(|trace| {
+        trace.slices.len() + trace.samples.len() + trace.stack_profiles.len() + trace.scoring_calls.len() > 0
+            || trace.memory_snapshot.is_some()
+    })
+}
+
 /// Findings from the one at `offset` on, under the title and caption of their block, which say what their times are.
 fn findings(open: &mut Open, offset: usize, max_bytes: usize) -> Answered {
     let handle = open.handle.clone();
     // The answer to opening has the warnings of a trace.
     let is_first_answer = matches!(open.document, Document::Compared(_)) && offset == 0;
+    let has_finders = has_finders(&open.document);
     let reports = open.document.shown().reports();
     let head = match is_first_answer {
         true => headline(reports, (max_bytes - LEAST_BYTES) / 2),
@@ -810,11 +822,10 @@ fn findings(open: &mut Open, offset: usize, max_bytes: usize) -> Answered {
         let mut empty: Vec<String> = blocks.collect();
         empty.dedup();
         let and_head = |why: String| format!("{why}\n{head}").trim_end().to_string();
-        return Ok(match empty.is_empty() {
-            true => Answer::CannotTell(and_head(
-                "this format has no findings; the tables of its reports have the numbers".to_string(),
-            )),
-            false => Answer::NothingFound(and_head(empty.join(" "))),
+        return Ok(match (empty.is_empty(), has_finders) {
+            (false, _) => Answer::NothingFound(and_head(empty.join(" "))),
+            (true, true) => Answer::NothingFound(and_head(format!("nothing stands out; {NUMBERS}"))),
+            (true, false) => Answer::CannotTell(and_head(format!("no report of it has findings; {NUMBERS}"))),
         });
     }
     if offset >= all.len() {
