@@ -677,6 +677,29 @@ fn agents_read_why_there_are_no_findings_or_times() {
     assert!(all[3].starts_with(why), "{}", all[3]);
 }
 
+/// A wrong part of an id is an error that lists what there is in its place.
+#[test]
+fn errors_list_what_there_is() {
+    let open = open_of(&["graphs-all-recorded.json"], false);
+    let handle = &handle_of(&answers(std::slice::from_ref(&open))[0]).to_string();
+    let explain = |rest: &str| ("explain", format!(r#"{{"id":"{handle}/{rest}"}}"#));
+    let ids = [
+        ("finding/host-bound/time_ns", "no finding 'host-bound'; there are: largest-"),
+        (
+            "finding/largest-operation/time",
+            "no 'time' in finding 'largest-operation'; there are: time_ns, share",
+        ),
+        ("gpu-breakdown/fact/gpus", "no value 'gpus' in report 'gpu-breakdown'; there are: gpu_time, busy, "),
+        ("gpu-kernels/kernels/0/total", "no such row in table 'kernels'; ask table for its rows"),
+        ("window/0..1s/0/total", "no name '0' in 0..1s; ask window for its rows"),
+    ];
+    let asks: Vec<_> = ids.iter().map(|(id, _)| explain(id)).collect();
+    let all = answers(&[&[open], &asks[..]].concat());
+    for (answer, (_, start)) in all[1..].iter().zip(ids) {
+        assert!(answer.starts_with(&format!("wrong question: {start}")), "{answer}");
+    }
+}
+
 /// What was not recorded cannot be told; what no trace can have, or what doesn't fit into the answer, is a wrong question.
 #[test]
 fn agents_read_whether_the_data_or_the_question_is_wrong() {

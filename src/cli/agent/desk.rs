@@ -251,9 +251,7 @@ impl Desk {
                 format!("no open trace '{}'; open it first", handle.chars().take(40).collect::<String>())
             }
         };
-        let handles: Vec<&str> = self.open.iter().map(|open| &*open.handle).collect();
-        let there = if handles.is_empty() { "none is open".to_string() } else { handles.join(", ") };
-        format!("{why}. Handles: {there}")
+        format!("{why}. Handles: {}", listed(self.open.iter().map(|open| &*open.handle)))
     }
 
     /// The document at `at`, which becomes the last to be closed.
@@ -451,7 +449,9 @@ impl Desk {
     ) -> Result<(Value, Unit), String> {
         let stretch = self.stretch(handle, range)??;
         let name = stretch.names.iter().find(|name| hash_of(&name.name) == row);
-        let name = name.ok_or_else(|| format!("no name '{row}' in {range}"))?;
+        let name = name.ok_or_else(|| {
+            format!("no name '{row}' in {range}; ask window for its rows, which start with their ROW")
+        })?;
         match column {
             "count" => Ok((name.count.into(), Unit::Count)),
             "total" => Ok((name.total_ns.into(), Unit::Ns)),

@@ -132,6 +132,15 @@ mod tests {
     }
 
     #[test]
+    fn of_many_names_the_first_are_listed() {
+        let names: Vec<String> = (0..41).map(|number| number.to_string()).collect();
+        assert_eq!(listed(&names[..2]), "0, 1");
+        assert!(listed(&names[..40]).ends_with(", 39"));
+        assert!(listed(&names).ends_with(", 39 and 1 more"));
+        assert_eq!(listed::<&str>([]), "none");
+    }
+
+    #[test]
     fn lines_are_whole() {
         let mut lines = Lines::new(10);
         assert!(lines.push("12345"));

@@ -4,6 +4,7 @@
 //! looked up.
 
 use super::files::hash_of;
+use super::text::listed;
 use tracedrop::base::hash::HashMap;
 use tracedrop::base::units::Unit;
 use tracedrop::report::{Block, Cells, Column, Fact, Facts, Finding, Report, Stakes, Table, Value};
@@ -93,10 +94,11 @@ pub fn facts(report: &Report) -> impl Iterator<Item = (String, &Fact, &Facts)> {
 pub fn find<'a>(reports: &'a [Report], id: &[&str]) -> Result<Found<'a>, String> {
     match id {
         [FINDING, kind, value] => {
-            let (_, finding, block) = findings(reports)
-                .into_iter()
-                .find(|(name, ..)| name == kind)
-                .ok_or_else(|| format!("no finding '{kind}'"))?;
+            let all = findings(reports);
+            let there = || listed(all.iter().map(|(name, ..)| name));
+            let found = all.iter().find(|(name, ..)| name == kind);
+            let &(_, finding, block) =
+                found.ok_or_else(|| format!("no finding '{kind}'; there are: {}", there()))?;
             let (value, unit, label, hint) = match *value {
                 "time_ns" => {
                     let label = if block.stakes == Stakes::Difference { "B − A" } else { "time at stake" };
@@ -112,7 +114,11 @@ pub fn find<'a>(reports: &'a [Report], id: &[&str]) -> Result<Found<'a>, String>
                 }
                 other => {
                     let fact = finding.evidence.iter().find(|fact| fact.id == other);
-                    let fact = fact.ok_or_else(|| format!("no '{other}' in finding '{kind}'"))?;
+                    let fact = fact.ok_or_else(|| {
+                        let ids = finding.evidence.iter().map(|fact| &*fact.id);
+                        let there = listed(["time_ns", "share"].into_iter().chain(ids));
+                        format!("no '{other}' in finding '{kind}'; there are: {there}")
+                    })?;
                     (fact.value.clone(), fact.unit, fact.label.clone(), fact.hint.as_str())
                 }
             };
@@ -120,8 +126,11 @@ pub fn find<'a>(reports: &'a [Report], id: &[&str]) -> Result<Found<'a>, String>
         }
         [report, FACT, fact] => {
             let report = report_of(reports, report)?;
-            let fact = facts(report).find(|(name, ..)| name == fact);
-            let (_, fact, block) = fact.ok_or_else(|| format!("no such value in report '{}'", report.id))?;
+            let found = facts(report).find(|(name, ..)| name == fact);
+            let (_, fact, block) = found.ok_or_else(|| {
+                let there = listed(facts(report).map(|(name, ..)| name));
+                format!("no value '{fact}' in report '{}'; there are: {there}", report.id)
+            })?;
             let (value, label) = (fact.value.clone(), fact.label.clone());
             Ok(Found { value, unit: fact.unit, label, hint: &fact.hint, of: Of::Fact(report, block) })
         }
@@ -129,7 +138,9 @@ pub fn find<'a>(reports: &'a [Report], id: &[&str]) -> Result<Found<'a>, String>
             let report = report_of(reports, report)?;
             let table = table_of(report, table)?;
             let row = row_keys(table).iter().position(|key| key == row);
-            let row = row.ok_or_else(|| format!("no such row in table '{}'", table.id))?;
+            let row = row.ok_or_else(|| {
+                format!("no such row in table '{}'; ask table for its rows, which start with their ROW", table.id)
+            })?;
             let column = column_of(table, column)?;
             let column = &table.columns[column];
             let value = column.cells.get(row);
@@ -150,21 +161,20 @@ pub fn is_documented(report: &str, table: &str) -> bool {
 
 pub fn report_of<'a>(reports: &'a [Report], id: &str) -> Result<&'a Report, String> {
     reports.iter().find(|report| report.id == id).ok_or_else(|| {
-        let ids: Vec<&str> = reports.iter().map(|report| &*report.id).collect();
-        format!("no report '{id}'; there are: {}", ids.join(", "))
+        format!("no report '{id}'; there are: {}", listed(reports.iter().map(|report| &*report.id)))
     })
 }
 
 pub fn table_of<'a>(report: &'a Report, id: &str) -> Result<&'a Table, String> {
     report.tables().find(|table| table.id == id).ok_or_else(|| {
-        let ids: Vec<&str> = report.tables().map(|table| &*table.id).collect();
-        format!("no table '{id}' in report '{}'; there are: {}", report.id, ids.join(", "))
+        let there = listed(report.tables().map(|table| &*table.id));
+        format!("no table '{id}' in report '{}'; there are: {there}", report.id)
     })
 }
 
 pub fn column_of(table: &Table, id: &str) -> Result<usize, String> {
     table.columns.iter().position(|column| column.id == id).ok_or_else(|| {
-        let ids: Vec<&str> = table.columns.iter().map(|column| &*column.id).collect();
-        format!("no column '{id}' in table '{}'; there are: {}", table.id, ids.join(", "))
+        let there = listed(table.columns.iter().map(|column| &*column.id));
+        format!("no column '{id}' in table '{}'; there are: {there}", table.id)
     })
 }
