@@ -241,7 +241,7 @@ impl Desk {
         self.open.iter().position(|open| open.handle == handle)
     }
 
-    /// Why there is no document of that handle.
+    /// Why no document is open under `handle`.
     fn not_open(&self, handle: &str) -> String {
         let why = match self.closed.contains(handle) {
             true => format!(
