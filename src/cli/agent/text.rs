@@ -59,18 +59,27 @@ pub fn cell(value: &Value, unit: Unit, label: &str) -> String {
     }
 }
 
-/// Names in an error.
-const MAX_LISTED: usize = 40;
+/// Bytes of the names in an error, which fit into an answer of the usual length.
+const MAX_LISTED_BYTES: usize = 2000;
 
 /// Names of what there is, for an error: of many, the first ones.
 pub fn listed<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
-    let mut names = names.into_iter();
-    let first: Vec<T> = names.by_ref().take(MAX_LISTED).collect();
-    let first = first.iter().map(AsRef::as_ref).collect::<Vec<&str>>().join(", ");
-    match names.count() {
-        0 if first.is_empty() => "none".to_string(),
-        0 => first,
-        n_more => format!("{first} and {n_more} more"),
+    let (mut text, mut n_more) = (String::new(), 0);
+    for name in names {
+        let name = name.as_ref();
+        if text.is_empty() {
+            text.push_str(name);
+        } else if n_more == 0 && text.len() + name.len() < MAX_LISTED_BYTES {
+            text.push_str(", ");
+            text.push_str(name);
+        } else {
+            n_more += 1;
+        }
+    }
+    match n_more {
+        0 if text.is_empty() => "none".to_string(),
+        0 => text,
+        n_more => format!("{text} and {n_more} more"),
     }
 }
 
@@ -133,10 +142,13 @@ mod tests {
 
     #[test]
     fn of_many_names_the_first_are_listed() {
-        let names: Vec<String> = (0..41).map(|number| number.to_string()).collect();
-        assert_eq!(listed(&names[..2]), "0, 1");
-        assert!(listed(&names[..40]).ends_with(", 39"));
-        assert!(listed(&names).ends_with(", 39 and 1 more"));
+        // 98 letters each, and two to separate them: 20 are 1,998 bytes.
+        let names: Vec<String> = (10..31).map(|number| format!("{number}{}", "x".repeat(96))).collect();
+        assert_eq!(listed(["a", "b"]), "a, b");
+        assert!(listed(&names[..20]).ends_with('x') && listed(&names[..20]).len() == 1998);
+        assert!(
+            listed(&names).starts_with(&listed(&names[..20])) && listed(&names).ends_with("x and 1 more")
+        );
         assert_eq!(listed::<&str>([]), "none");
     }
 
