@@ -423,14 +423,18 @@ fn sql_and_agents_have_instructions() {
 
 /// Answers of the server for agents to these questions, in order, about the situations.
 fn answers(asks: &[(&str, String)]) -> Vec<String> {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/situations");
+    answers_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/situations"), asks)
+}
+
+/// The same about the traces in `dir`.
+fn answers_in(dir: &Path, asks: &[(&str, String)]) -> Vec<String> {
     let ask = |(name, arguments): &(&str, String)| {
         format!(
             r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{name}","arguments":{arguments}}}}}"#
         )
     };
     let lines: Vec<String> = asks.iter().map(ask).collect();
-    let mut command = tracedrop(&dir);
+    let mut command = tracedrop(dir);
     command.args(["mcp", "."]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut server = command.spawn().unwrap();
     server.stdin.take().unwrap().write_all(lines.join("\n").as_bytes()).unwrap();
@@ -440,6 +444,16 @@ fn answers(asks: &[(&str, String)]) -> Vec<String> {
         reply["result"]["content"][0]["text"].as_str().unwrap().to_string()
     };
     out.lines().map(text).collect()
+}
+
+/// The question that opens these paths, by themselves or together.
+fn open_of(paths: &[&str], together: bool) -> (&'static str, String) {
+    ("open", format!(r#"{{"paths":{paths:?},"together":{together},"max_bytes":65536}}"#))
+}
+
+/// The handle in an answer to opening.
+fn handle_of(answer: &str) -> &str {
+    answer.split([' ', ':']).nth(1).unwrap()
 }
 
 /// What a comparison says first on the page comes first for agents too.
@@ -488,6 +502,212 @@ fn differences_are_checked_with_their_sign() {
     };
     let typed = shown.replace('−', "-").replace('µ', "u");
     assert_eq!([shown, &typed, &other].map(check), [Some(0), Some(0), Some(1)], "{line}");
+}
+
+/// Steps of a server, one after another: a kernel in each, which is a prefill or a decode and takes so many microseconds.
+fn serving(steps: &[(bool, u64)]) -> String {
+    let mut start = 0;
+    let mut events = Vec::new();
+    for (number, (is_prefill, us)) in steps.iter().enumerate() {
+        let name = match is_prefill {
+            true => "execute_context_1(100)_generation_0(0)",
+            false => "execute_context_0(0)_generation_8(8)",
+        };
+        let (step_us, launch, kernel) = (us + 95, start + 5, start + 20);
+        let ids = format!(r#""args":{{"correlation":{}}}"#, number + 1);
+        events.extend([
+            format!(r#"{{"ph":"X","cat":"user_annotation","name":"{name}","pid":1,"tid":1,"ts":{start},"dur":{step_us}}}"#),
+            format!(r#"{{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":{launch},"dur":2,{ids}}}"#),
+            format!(r#"{{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":{kernel},"dur":{us},{ids}}}"#),
+        ]);
+        start += us + 100;
+    }
+    format!(r#"{{"traceEvents":[{}]}}"#, events.join(",\n"))
+}
+
+/// Prefills take 300 µs in A and 600 µs in B, decodes 100 and 150 µs. Each phase has numbers of its own, so it has its own ids, and
+/// both numbers are right.
+#[test]
+fn a_comparison_of_one_phase_has_its_own_ids() {
+    let dir = folder("phases");
+    let steps = |prefill: u64, decode: u64| {
+        let decodes = [(false, decode)].repeat(9);
+        [vec![(true, prefill)], decodes].concat().repeat(2)
+    };
+    fs::write(dir.join("before.json"), serving(&steps(300, 100))).unwrap();
+    fs::write(dir.join("after.json"), serving(&steps(600, 150))).unwrap();
+    let files = ["before.json", "after.json"].map(|name| open_of(&[name], false));
+    let opened = answers_in(&dir, &files);
+    let [a, b] = [0, 1].map(|side| handle_of(&opened[side]));
+    let of_phase = |phase: &str| ("compare", format!(r#"{{"a":"{a}","b":"{b}","phase":"{phase}"}}"#));
+    let phases = ["all", "prefill", "decode"].map(of_phase);
+    let all = answers_in(&dir, &[&files[..], &phases].concat());
+    assert!(all[2].contains(&format!("handle of the comparison: {a}-{b} ")), "{}", all[2]);
+    for (answer, phase, time) in [(&all[3], "prefill", "+300.0 µs"), (&all[4], "decode", "+50.00 µs")] {
+        assert!(answer.contains(&format!("\ndifference: {time}, ")), "{answer}");
+        assert!(answer.contains(&format!("handle of the comparison: {a}-{b}-{phase} ")), "{answer}");
+        let claim = format!("{a}-{b}-{phase}/finding/difference/time_ns={time}");
+        let check = tracedrop(&dir).args(["check", &claim]).output().unwrap();
+        assert!(check.status.success(), "{}", String::from_utf8_lossy(&check.stdout));
+    }
+    let claim = format!("{a}-{b}-decoding/finding/difference/time_ns=1");
+    let check = tracedrop(&dir).args(["check", &claim]).output().unwrap();
+    assert!(check.stdout.starts_with(b"cannot tell, because phase is all, prefill or decode: "));
+}
+
+/// Up to eight traces stay open: the ninth closes the one that was not used for longest, and that is said.
+#[test]
+fn the_handle_that_was_not_used_for_longest_is_closed() {
+    let dir = folder("many-open");
+    let names: Vec<String> = (0..9).map(|number| format!("{number}.json")).collect();
+    for (number, name) in (2..).zip(&names) {
+        fs::write(dir.join(name), serving(&[(true, 100 * number)])).unwrap();
+    }
+    let open: Vec<(&str, String)> = names.iter().map(|name| open_of(&[name], false)).collect();
+    let opened = answers_in(&dir, &open);
+    let handles: Vec<&str> = opened.iter().map(|answer| handle_of(answer)).collect();
+    let findings = |at: usize| ("findings", format!(r#"{{"handle":"{}"}}"#, handles[at]));
+    let asks = [&open[..8], &[findings(0), open[1].clone(), open[8].clone()]].concat();
+    let asks = [&asks[..], &[findings(0), findings(1), findings(2), findings(3)]].concat();
+    let all = answers_in(&dir, &asks);
+    let [first, second, third, fourth] = &all[11..] else { panic!("{all:?}") };
+    for open in [first, second, fourth] {
+        assert!(!open.starts_with("wrong question"), "{open}");
+    }
+    let closed = format!("wrong question: '{}' was closed, because up to 8 stay open ", handles[2]);
+    assert!(third.starts_with(&closed), "{third}");
+}
+
+/// A trace that is open already has the same answer, with its parsing issues.
+#[test]
+fn opening_again_answers_the_same() {
+    let dir = folder("open-again");
+    fs::write(dir.join("cut.json"), &TRACE[..TRACE.len() - 10]).unwrap();
+    let open = open_of(&["cut.json"], false);
+    let all = answers_in(&dir, &[open.clone(), open]);
+    assert!(all[0].contains("\nparsing: \""), "{}", all[0]);
+    assert_eq!(all[1], all[0]);
+}
+
+/// Of two ranks, the second has no launches and is cut in its second kernel: each is said of this file, and the grade is the lowest.
+/// The first kernels take 300 and 400 µs, which is the GPU time of each rank; that of the second has a number.
+#[test]
+fn agents_read_what_one_of_several_ranks_lacks() {
+    let dir = folder("unlike-ranks");
+    let without_launches = |text: String| {
+        text.lines().filter(|line| !line.contains("cudaLaunch")).collect::<Vec<_>>().join("\n")
+    };
+    let second = without_launches(serving(&[(true, 400), (true, 400)]));
+    fs::write(dir.join("rank0.json"), serving(&[(true, 300)])).unwrap();
+    fs::write(dir.join("rank1.json"), &second[..second.len() - 20]).unwrap();
+    let open = open_of(&["rank0.json", "rank1.json"], true);
+    let opened = &answers_in(&dir, std::slice::from_ref(&open))[0];
+    for line in [
+        "detail grade: D (A to D), the lowest: \"rank1.json\"",
+        "recorded: device records (needed for idle time, step time, time per token)",
+        "not recorded in \"rank1.json\": launches; cannot answer: ",
+        "not recorded in \"rank1.json\": whole file; cannot answer: ",
+        "not recorded: modules; cannot answer: ",
+    ] {
+        assert!(opened.contains(&format!("\n{line}")), "{line}: {opened}");
+    }
+    assert!(opened.contains("; of \"GPU: rank1.json\": fact/gpu_time~2, …"), "{opened}");
+    let id = format!("{}/gpu-breakdown/fact/gpu_time", handle_of(opened));
+    let explain = |id: String| ("explain", format!(r#"{{"id":"{id}"}}"#));
+    let all = answers_in(&dir, &[open, explain(id.clone()), explain(format!("{id}~2"))]);
+    assert!(
+        all[1].starts_with(&format!("{id} = 300.0 µs ")) && all[1].contains("\"GPU: rank0.json\""),
+        "{}",
+        all[1]
+    );
+    assert!(
+        all[2].starts_with(&format!("{id}~2 = 400.0 µs ")) && all[2].contains("\"GPU: rank1.json\""),
+        "{}",
+        all[2]
+    );
+}
+
+/// Numbers of ranks that were opened together are checked with their folder, which may be below, or with all files in their order.
+/// The first rank computes for 300 µs, the second for 400 µs.
+#[test]
+fn numbers_of_several_ranks_can_be_checked() {
+    let dir = folder("ranks-to-check");
+    let ranks = dir.join("runs/monday");
+    fs::create_dir_all(&ranks).unwrap();
+    for (name, us) in [("rank0.json", 300), ("rank1.json", 400)] {
+        fs::write(ranks.join(name), serving(&[(true, us)])).unwrap();
+    }
+    let files = ["runs/monday/rank0.json", "runs/monday/rank1.json"];
+    let opened = answers_in(&dir, &[open_of(&["runs/monday"], true), open_of(&files, false)]);
+    let check = |handle: &str, places: &[&str]| {
+        let claim = format!("{handle}/gpu-breakdown/fact/gpu_time~2=400.0 us");
+        let places = places.iter().flat_map(|place| ["--in", place]);
+        let output = tracedrop(&dir).arg("check").arg(claim).args(places).output().unwrap();
+        let out = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.success(), out.starts_with("ok: "), "{out}");
+        output.status.success()
+    };
+    let [folder, paths] = [0, 1].map(|at| handle_of(&opened[at]));
+    assert!(check(folder, &["."]) && check(folder, &["runs"]) && check(folder, &["runs/monday"]));
+    assert!(check(paths, &files) && !check(paths, &[files[1], files[0]]) && !check(paths, &["."]));
+}
+
+/// A folder of several traces is not opened as one run unless asked for: the error lists them whole, so that one can be chosen.
+#[test]
+fn several_traces_in_a_folder_are_listed() {
+    let dir =
+        folder("listed").join("a-folder-with-a-long-name-so-that-no-path-in-it-fits-into-eighty-characters");
+    fs::create_dir_all(&dir).unwrap();
+    fs::write(dir.join("one.json"), TRACE).unwrap();
+    fs::write(dir.join("two.json"), TRACE).unwrap();
+    let all = answers_in(&dir, &[open_of(&["."], false), open_of(&["."], true)]);
+    let start = "wrong question: several traces: open one of them, or all as the ranks of one run, with together=true: ";
+    let names = all[0].strip_prefix(start).unwrap_or_else(|| panic!("{}", all[0]));
+    let names: Vec<&str> = names.trim_end().trim_matches('"').split("\", \"").collect();
+    let names: Vec<Option<&str>> = names.iter().map(|name| Path::new(name).file_name()?.to_str()).collect();
+    assert_eq!(names, [Some("one.json"), Some("two.json")], "{}", all[0]);
+    assert!(all[1].starts_with("handle "), "{}", all[1]);
+}
+
+/// Five names with a fifth of the time each: none stands out, and that was looked for. Allocations have times, but nothing is drawn.
+#[test]
+fn agents_read_why_there_are_no_findings_or_times() {
+    let dir = folder("nothing-stands-out");
+    let slice = |at: u64| format!(r#"{{"name":"f{at}","ph":"X","ts":{},"dur":9,"pid":1,"tid":1}}"#, 10 * at);
+    fs::write(dir.join("even.json"), format!("[{}]", [0, 1, 2, 3, 4].map(slice).join(","))).unwrap();
+    let situations = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/situations");
+    fs::copy(situations.join("snapshot-with-events.pickle"), dir.join("m.pickle")).unwrap();
+    let files = ["even.json", "m.pickle"].map(|name| open_of(&[name], false));
+    let opened = answers_in(&dir, &files);
+    let findings = ("findings", format!(r#"{{"handle":"{}"}}"#, handle_of(&opened[0])));
+    let window = ("window", format!(r#"{{"handle":"{}","range":"0..1ms"}}"#, handle_of(&opened[1])));
+    let all = answers_in(&dir, &[&files[..], &[findings, window]].concat());
+    assert!(all[2].starts_with("nothing found: nothing stands out; "), "{}", all[2]);
+    let why = "cannot tell, because nothing in this trace is drawn over time; ";
+    assert!(all[3].starts_with(why), "{}", all[3]);
+}
+
+/// A wrong part of an id is an error that lists what there is in its place.
+#[test]
+fn errors_list_what_there_is() {
+    let open = open_of(&["graphs-all-recorded.json"], false);
+    let handle = &handle_of(&answers(std::slice::from_ref(&open))[0]).to_string();
+    let explain = |rest: &str| ("explain", format!(r#"{{"id":"{handle}/{rest}"}}"#));
+    let ids = [
+        ("finding/host-bound/time_ns", "no finding 'host-bound'; there are: largest-"),
+        (
+            "finding/largest-operation/time",
+            "no 'time' in finding 'largest-operation'; there are: time_ns, share",
+        ),
+        ("gpu-breakdown/fact/gpus", "no value 'gpus' in report 'gpu-breakdown'; there are: gpu_time, busy, "),
+        ("gpu-kernels/kernels/0/total", "no such row in table 'kernels'; ask table for its rows"),
+        ("window/0..1s/0/total", "no name '0' in 0..1s; ask window for its rows"),
+    ];
+    let asks: Vec<_> = ids.iter().map(|(id, _)| explain(id)).collect();
+    let all = answers(&[&[open], &asks[..]].concat());
+    for (answer, (_, start)) in all[1..].iter().zip(ids) {
+        assert!(answer.starts_with(&format!("wrong question: {start}")), "{answer}");
+    }
 }
 
 /// What was not recorded cannot be told; what no trace can have, or what doesn't fit into the answer, is a wrong question.

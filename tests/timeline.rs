@@ -365,7 +365,12 @@ fn steps_that_overlap_the_call_that_starts_them_are_below_what_contains_them() {
 /// Two GPUs: one works all the time, the other half of it, in an annotation that lasts as long as the first one works.
 #[test]
 fn gpus_are_as_busy_as_their_kernels_and_the_strip_is_their_mean() {
-    let events = [("k", "kernel", 0, 100), ("step", "gpu_user_annotation", 1, 100), ("k", "kernel", 1, 50)];
+    let events = [
+        ("k", "kernel", 0, 100),
+        ("step", "gpu_user_annotation", 1, 100),
+        ("k", "kernel", 1, 50),
+        ("f", "cpu_op", 2, 100),
+    ];
     let event = |(name, category, pid, dur): &(&str, &str, u32, u32)| {
         format!(r#"{{"ph":"X","pid":{pid},"tid":7,"name":"{name}","cat":"{category}","ts":0,"dur":{dur}}}"#)
     };
@@ -374,7 +379,14 @@ fn gpus_are_as_busy_as_their_kernels_and_the_strip_is_their_mean() {
     let timeline = of_run(&run).unwrap();
     let tracks: Vec<(bool, f64)> =
         timeline.tracks.iter().map(|it| (it.view.is_device, it.view.busy)).collect();
-    assert_eq!(tracks, [(true, 1.0), (true, 0.5)]);
+    assert_eq!(tracks, [(true, 1.0), (true, 0.5), (false, 1.0)]);
+    // Without names they are called as in the reports, and a process without work is none.
+    let groups: Vec<&str> = timeline.tracks.iter().map(|it| &*it.view.group).collect();
+    assert_eq!(groups, ["GPU 0", "GPU 1", "Process 2"]);
+    let ask = TimelineAsk::Stretch { from_ns: 0, to_ns: 100_000 };
+    let TimelineAnswer::Stretch(range) = timeline.answer(&run, &ask) else { panic!() };
+    let devices: Vec<&str> = range.devices.iter().map(|device| &*device.name).collect();
+    assert_eq!(devices, ["GPU 0", "GPU 1"]);
     let shares = load_of(&run).unwrap().shares;
     let (first, second) = shares.split_at(shares.len() / 2);
     assert!(

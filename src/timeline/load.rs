@@ -4,7 +4,7 @@
 use super::answers::{DeviceBusy, Load, LoadSort};
 use super::boxes::{BoxTable, SliceBoxes};
 use super::sampled;
-use super::tracks::{Clock, group_of};
+use super::tracks::{Clock, GroupNames};
 use crate::trace::accesses::Wanted;
 use crate::trace::links::WORK_CATEGORIES;
 use crate::trace::slices::Class;
@@ -108,6 +108,9 @@ pub fn devices_in(run: &Run, starts: &[i64], range: Range<u64>) -> Vec<DeviceBus
             let span = (from_start(boxes.start(slice)), from_start(boxes.end(slice)));
             by_process.entry(process.0).or_default().push(span);
         }
+        let file = (run.traces.len() > 1).then_some(trace.source.file_name.as_str());
+        let gpus = by_process.keys().map(|process| ProcessId(*process)).collect();
+        let groups = GroupNames { trace, file, gpus };
         for (process, mut spans) in by_process {
             spans.sort_unstable();
             let mut covered_to = 0;
@@ -116,8 +119,7 @@ pub fn devices_in(run: &Run, starts: &[i64], range: Range<u64>) -> Vec<DeviceBus
                 busy_ns += to.saturating_sub(from.max(covered_to));
                 covered_to = covered_to.max(to);
             }
-            let file = (run.traces.len() > 1).then_some(trace.source.file_name.as_str());
-            let name = group_of(trace, Some(ProcessId(process)), file);
+            let name = groups.of(Some(ProcessId(process)));
             devices.push(DeviceBusy { name, trace: number, process, busy_ns, idle: Vec::new() });
         }
     }

@@ -20,7 +20,7 @@ use crate::base::hash::{HashMap, HashSet};
 use crate::base::sort;
 use crate::base::steps;
 use crate::base::strings::StringId;
-use crate::trace::labels::{process_title, shown, thread_title};
+use crate::trace::labels::{gpu_label, process_title, shown, thread_title};
 use crate::trace::tracks::{Place, ProcessId, ThreadId, TrackKind};
 use crate::trace::{Run, Trace};
 
@@ -117,13 +117,16 @@ impl Timeline {
         };
         for (number, trace) in run.traces.iter().enumerate() {
             let file = (run.traces.len() > 1).then_some(trace.source.file_name.as_str());
-            timeline.add_slices(number, trace, file).await;
-            timeline.add_own(number, trace, file, calls(trace), TrackSort::Calls).await;
+            let process = |slice: usize| trace.tracks.process_of(trace.slices.track[slice], &trace.threads);
+            let gpus = work_slices(trace).filter_map(process).collect();
+            let groups = GroupNames { trace, file, gpus };
+            timeline.add_slices(number, trace, &groups).await;
+            timeline.add_own(number, &groups, calls(trace), TrackSort::Calls).await;
             for threads in [sampled::of_samples(trace), sampled::of_profiles(trace)] {
                 let stacks = stacks(trace, threads).await;
-                timeline.add_own(number, trace, file, stacks, TrackSort::Stacks).await;
+                timeline.add_own(number, &groups, stacks, TrackSort::Stacks).await;
             }
-            timeline.add_counters(number, trace, file);
+            timeline.add_counters(number, trace, &groups);
             steps::pause().await;
         }
         if timeline.tracks.is_empty() {
@@ -143,7 +146,7 @@ impl Timeline {
         on_clock.wrapping_sub(self.starts[part.trace]) as u64
     }
 
-    async fn add_slices(&mut self, number: usize, trace: &Trace, file: Option<&str>) {
+    async fn add_slices(&mut self, number: usize, trace: &Trace, groups: &GroupNames<'_>) {
         if trace.slices.is_empty() {
             return;
         }
@@ -170,7 +173,7 @@ impl Timeline {
             let process = shown.process(trace);
             let is_device = work_ns.contains_key(&shown);
             let view = TrackView {
-                group: group_of(trace, process, file),
+                group: groups.of(process),
                 title: shown.title(trace),
                 sort: shown.sort(trace),
                 is_device,
@@ -209,25 +212,13 @@ impl Timeline {
         self.add_part(number, None, index, tracks);
     }
 
-    async fn add_own(
-        &mut self,
-        number: usize,
-        trace: &Trace,
-        file: Option<&str>,
-        own: Option<Own>,
-        sort: TrackSort,
-    ) {
+    async fn add_own(&mut self, number: usize, groups: &GroupNames<'_>, own: Option<Own>, sort: TrackSort) {
         let Some((boxes, titles)) = own else { return };
         let index = TimelineIndex::in_steps(&boxes, self.starts[number]).await;
         let mut tracks = Vec::new();
         for (track, (process, title)) in titles.into_iter().enumerate() {
             let rows: Vec<usize> = index.rows_of(track as u32).collect();
-            let view = TrackView {
-                group: group_of(trace, process, file),
-                title,
-                sort,
-                ..self.of_rows(&index, &rows)
-            };
+            let view = TrackView { group: groups.of(process), title, sort, ..self.of_rows(&index, &rows) };
             tracks.push(Track { view, content: Content::Rows { part: self.parts.len(), rows } });
         }
         sort::by(&mut tracks, |a, b| b.view.busy.total_cmp(&a.view.busy));
@@ -266,7 +257,7 @@ impl Timeline {
         self.tracks.extend(tracks);
     }
 
-    fn add_counters(&mut self, number: usize, trace: &Trace, file: Option<&str>) {
+    fn add_counters(&mut self, number: usize, trace: &Trace, groups: &GroupNames<'_>) {
         let mut points: Vec<Vec<(u64, f64)>> = vec![Vec::new(); trace.counter_series.len()];
         let counters = &trace.counters;
         for ((ts, series), value) in counters.ts.iter().zip(&counters.series).zip(&counters.value) {
@@ -283,7 +274,7 @@ impl Timeline {
                 (name, key) => name.or(key).unwrap_or("counter").to_string(),
             };
             let view = TrackView {
-                group: group_of(trace, table.process.get(series).copied(), file),
+                group: groups.of(table.process.get(series).copied()),
                 title,
                 sort: TrackSort::Counter,
                 is_device: false,
@@ -443,21 +434,42 @@ fn first_of_name(trace: &Trace, thread: ThreadId) -> ThreadId {
     (0..thread.0).map(ThreadId).find(|other| of(other.0 as usize) == own).unwrap_or(thread)
 }
 
-/// What stands above the tracks of a process: `GPU 0 · python3 (0)`, after the name of its file if that is given.
-pub(super) fn group_of(trace: &Trace, process: Option<ProcessId>, file: Option<&str>) -> String {
-    let process = process.map(|process| {
-        let label = process_title(trace, process.0 as usize);
-        // What the process is, where its name does not say it: `GPU 0`.
-        let labels = trace.processes.labels.get(process.0 as usize);
-        match labels.and_then(|id| trace.strings.get_opt(*id)).filter(|text| !text.is_empty()) {
-            Some(text) if !label.contains(text) => format!("{text} · {label}"),
-            _ => label,
+/// What stands above the tracks of the processes of a trace.
+pub(super) struct GroupNames<'a> {
+    pub(super) trace: &'a Trace,
+    /// Name of the file, if there are several.
+    pub(super) file: Option<&'a str>,
+    /// Processes with kernels, copies or fills.
+    pub(super) gpus: HashSet<ProcessId>,
+}
+
+impl GroupNames<'_> {
+    /// `GPU 0 · python3 (0)`, or `GPU 0` as in reports if it has no name, after the name of the file.
+    pub(super) fn of(&self, process: Option<ProcessId>) -> String {
+        let process = process.map(|process| self.of_process(process));
+        match (self.file, process) {
+            (Some(file), Some(process)) if !process.is_empty() => format!("{file} · {process}"),
+            (Some(file), _) => file.to_string(),
+            (None, process) => process.unwrap_or_default(),
         }
-    });
-    match (file, process) {
-        (Some(file), Some(process)) if !process.is_empty() => format!("{file} · {process}"),
-        (Some(file), _) => file.to_string(),
-        (None, process) => process.unwrap_or_default(),
+    }
+
+    fn of_process(&self, process: ProcessId) -> String {
+        let text = |of: &[StringId]| {
+            let id = of.get(process.0 as usize)?;
+            self.trace.strings.get_opt(*id).filter(|text| !text.is_empty())
+        };
+        let processes = &self.trace.processes;
+        // What the process is, where its name does not say it: `GPU 0`.
+        let labels = text(&processes.labels);
+        if labels.is_none() && text(&processes.name).is_none() && self.gpus.contains(&process) {
+            return gpu_label(self.trace, process);
+        }
+        let title = process_title(self.trace, process.0 as usize);
+        match labels {
+            Some(labels) if !title.contains(labels) => format!("{labels} · {title}"),
+            _ => title,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What slices, processes and threads are called for people.
 
 use super::Trace;
-use super::tracks::Key;
+use super::tracks::{Key, ProcessId};
 use crate::base::strings::StringId;
 use std::borrow::Cow;
 
@@ -39,6 +39,42 @@ pub fn thread_label(trace: &Trace, thread: usize) -> String {
 /// For headings: `name (key)`, or `Process key`.
 pub fn process_title(trace: &Trace, process: usize) -> String {
     titled("Process", trace, trace.processes.key.get(process), process_label(trace, process))
+}
+
+/// `[TP00]` of `[TP00] 1000`, as written by tools that merge profiles of several ranks.
+pub fn prefix(text: &str) -> Option<&str> {
+    let text = text.trim_start();
+    let end = text.strip_prefix('[')?.find(']')? + 2;
+    Some(&text[..end])
+}
+
+/// The id of a process, if it's a text.
+pub fn text_key(trace: &Trace, process: ProcessId) -> Option<&str> {
+    match trace.processes.key.get(process.0 as usize)? {
+        Key::Text(text) => trace.strings.get_opt(*text),
+        Key::Number(_) | Key::Digits(_) => None,
+    }
+}
+
+/// Name of the GPU of a process: `GPU 0`, or `[TP00] GPU 0` if the id has a prefix.
+pub fn gpu_label(trace: &Trace, process: ProcessId) -> String {
+    match (trace.processes.key.get(process.0 as usize), text_key(trace, process)) {
+        (Some(Key::Number(number)), _) => format!("GPU {number}"),
+        (_, Some(text)) => {
+            let prefix = prefix(text);
+            let rest = text.trim_start().strip_prefix(prefix.unwrap_or("")).unwrap_or(text).trim();
+            let name = if rest.is_empty() || rest.bytes().all(|byte| byte.is_ascii_digit()) {
+                format!("GPU {rest}").trim_end().to_string()
+            } else {
+                rest.to_string()
+            };
+            match prefix {
+                Some(prefix) => format!("{prefix} {name}"),
+                None => name,
+            }
+        }
+        _ => "GPU".to_string(),
+    }
 }
 
 /// For headings: `name (key)`, or `Thread key`.

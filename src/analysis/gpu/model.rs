@@ -19,6 +19,7 @@ use crate::trace::Trace;
 use crate::trace::builder::for_each_member;
 use crate::trace::builder::issues::OUTSIDE_RANGE;
 use crate::trace::emit_nvtx;
+use crate::trace::labels::gpu_label;
 use crate::trace::links::{Link, LinkTable};
 use crate::trace::slices::{SliceId, SliceKind, UNFINISHED};
 use crate::trace::tracks::{Key, ProcessId};
@@ -1001,7 +1002,7 @@ impl<'a> GpuTrace<'a> {
 
     /// Name of a device.
     pub fn device_label(&self, device: u32) -> String {
-        let label = |device: &Device| scope::gpu_label(self.trace, device.process);
+        let label = |device: &Device| gpu_label(self.trace, device.process);
         let Some(own) = self.devices.get(device as usize) else { return "GPU".to_string() };
         let text = label(own);
         // Devices with equal names are numbered.

@@ -6,6 +6,7 @@
 //! none of these decides, the link counts as ambiguous and is not made.
 
 use crate::trace::Trace;
+use crate::trace::labels::{prefix, text_key};
 use crate::trace::tracks::{Key, ProcessId};
 
 /// Index into [`GpuModel::hosts`](super::GpuModel::hosts).
@@ -164,47 +165,12 @@ fn exclude_taken(chosen: &mut [Option<usize>], votes: &[Votes]) {
     }
 }
 
-/// `[TP00]` of `[TP00] 1000`, as written by tools that merge profiles of several ranks.
-pub fn prefix(text: &str) -> Option<&str> {
-    let text = text.trim_start();
-    let end = text.strip_prefix('[')?.find(']')? + 2;
-    Some(&text[..end])
-}
-
-fn key_text(trace: &Trace, process: ProcessId) -> Option<&str> {
-    match trace.processes.key.get(process.0 as usize)? {
-        Key::Text(text) => trace.strings.get_opt(*text),
-        Key::Number(_) | Key::Digits(_) => None,
-    }
-}
-
 fn host_of_same_prefix(trace: &Trace, hosts: &[ProcessId], gpu: ProcessId) -> Option<usize> {
-    let wanted = prefix(key_text(trace, gpu)?)?;
-    let is_same = |host: &usize| key_text(trace, hosts[*host]).and_then(prefix) == Some(wanted);
+    let wanted = prefix(text_key(trace, gpu)?)?;
+    let is_same = |host: &usize| text_key(trace, hosts[*host]).and_then(prefix) == Some(wanted);
     let mut same = (0..hosts.len()).filter(is_same);
     let only = same.next()?;
     same.next().is_none().then_some(only)
-}
-
-/// Name of the GPU of a process: `GPU 0`, or `[TP00] GPU 0` if the id has a prefix.
-pub fn gpu_label(trace: &Trace, process: ProcessId) -> String {
-    match (trace.processes.key.get(process.0 as usize), key_text(trace, process)) {
-        (Some(Key::Number(number)), _) => format!("GPU {number}"),
-        (_, Some(text)) => {
-            let prefix = prefix(text);
-            let rest = text.trim_start().strip_prefix(prefix.unwrap_or("")).unwrap_or(text).trim();
-            let name = if rest.is_empty() || rest.bytes().all(|byte| byte.is_ascii_digit()) {
-                format!("GPU {rest}").trim_end().to_string()
-            } else {
-                rest.to_string()
-            };
-            match prefix {
-                Some(prefix) => format!("{prefix} {name}"),
-                None => name,
-            }
-        }
-        _ => "GPU".to_string(),
-    }
 }
 
 /// Number of the GPU of a process: its id, or the part after the prefix or after `GPU`.
@@ -212,7 +178,7 @@ pub fn gpu_number(trace: &Trace, process: ProcessId) -> Option<i64> {
     match trace.processes.key.get(process.0 as usize)? {
         Key::Number(number) => Some(*number),
         Key::Text(_) => {
-            let text = key_text(trace, process)?.trim_start();
+            let text = text_key(trace, process)?.trim_start();
             let number = prefix(text).or(text.starts_with("GPU ").then_some("GPU "))?;
             text.strip_prefix(number)?.trim().parse().ok()
         }

@@ -5,7 +5,7 @@ use super::super::gpu::class::Classes;
 use super::super::gpu::facts::RunFacts;
 use super::super::gpu::kind::Kind;
 use super::super::gpu::parts::Activity;
-use super::super::gpu::scope::{gpu_label, gpu_number};
+use super::super::gpu::scope::gpu_number;
 use super::{
     BREAKDOWN, BREAKDOWN_TITLE, DeviceTime, Missing, breakdown, charts, push_rank, push_times, summary,
 };
@@ -14,6 +14,7 @@ use crate::base::units::Unit;
 use crate::report::{Facts, Report};
 use crate::trace::Trace;
 use crate::trace::aggregated::WorkSpans;
+use crate::trace::labels::gpu_label;
 use crate::trace::tracks::ProcessId;
 
 /// Whether a trace has dropped slices of GPU activity.

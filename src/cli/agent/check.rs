@@ -1,7 +1,7 @@
 //! `tracedrop check`: compares numbers that someone states with those of the files.
 
 use super::desk::Desk;
-use super::files::{self, Folders};
+use super::files::{Folders, Search};
 use crate::cli::usage;
 use clap::Args;
 use std::io::{self, Write};
@@ -16,7 +16,8 @@ pub struct CheckArgs {
     /// Ids and values, as answers have them: '3f2a91c0/gpu-kernels/kernels/1f0c22aa/total=4.103 ms'.
     #[arg(required = true, value_name = "ID=VALUE")]
     claims: Vec<String>,
-    /// Files, or folders with the files; searched by content.
+    /// Files, or folders with the files, searched by content; for files that were opened together, their folder or all of them in
+    /// that order.
     #[arg(long = "in", value_name = "PATH", default_value = ".")]
     places: Vec<PathBuf>,
 }
@@ -33,10 +34,11 @@ pub fn run(args: &CheckArgs) -> io::Result<ExitCode> {
         return Ok(usage(format!("--in {}: no such file or folder", missing.display())));
     }
     let mut desk = Desk::new(Folders::none(), None);
+    let mut search = Search::new(&args.places);
     let mut out = crate::cli::output::stdout();
     let mut all_are_right = true;
     for (id, stated) in claims {
-        let line = match value_of(&mut desk, id, &args.places) {
+        let line = match value_of(&mut desk, id, &mut search) {
             Ok((value, unit, label)) if is_same(stated, &value, unit) => {
                 format!("ok: {id} = {}", cell_text(&value, unit, &label))
             }
@@ -60,19 +62,26 @@ pub fn run(args: &CheckArgs) -> io::Result<ExitCode> {
     Ok(if all_are_right { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// The number of an id, its unit and its label, after opening its file.
-fn value_of(desk: &mut Desk, id: &str, places: &[PathBuf]) -> Result<(Value, Unit, String), String> {
-    let handle = id.split('/').next().unwrap_or_default();
+/// The number of an id, its unit and its label, after opening its file, or the files that are one run.
+fn value_of(desk: &mut Desk, id: &str, search: &mut Search<'_>) -> Result<(Value, Unit, String), String> {
+    let parts: Vec<&str> = id.split('/').next().unwrap_or_default().split('-').collect();
+    let (keys, phase) = match parts[..] {
+        [_] | [_, _] => (&parts[..], ""),
+        [_, _, phase] => (&parts[..2], phase),
+        _ => return Err("a handle has one key, or two for a comparison, with its phase behind".to_string()),
+    };
     let mut handles = Vec::new();
-    for key in handle.split('-') {
-        let path = files::with_key(places, key)
-            .ok_or_else(|| format!("no file with the key {key} was found; see --in"))?;
-        handles.push(desk.read_paths(&[path], false)?);
+    for key in keys {
+        let paths = search.with_key(key).ok_or_else(|| {
+            format!(
+                "no file or folder with the key {key} was found; name it with --in, or with one --in for each file of a run, in \
+                 the order they were opened in"
+            )
+        })?;
+        handles.push(desk.read_paths(&paths)?);
     }
-    match &handles[..] {
-        [_] => {}
-        [a, b] => desk.open_comparison(a, b)?,
-        _ => return Err("a handle has one key, or two for a comparison".to_string()),
+    if let [a, b] = &handles[..] {
+        desk.open_comparison(a, b, phase)?;
     }
     desk.value(id)
 }

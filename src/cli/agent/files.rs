@@ -2,6 +2,7 @@
 
 use crate::cli::content;
 use std::path::{Path, PathBuf};
+use tracedrop::base::hash::HashMap;
 
 /// Characters of a key: the first of a SHA-256.
 pub const KEY_LETTERS: usize = 8;
@@ -9,6 +10,8 @@ pub const KEY_LETTERS: usize = 8;
 const MAX_DEPTH: usize = 4;
 /// Files that are looked at in a search.
 const MAX_FILES: usize = 10_000;
+/// Files that are hashed in a search.
+const MAX_HASHED: usize = 2 * MAX_FILES;
 
 /// Folders that questions are confined to.
 pub struct Folders(Vec<PathBuf>);
@@ -59,15 +62,20 @@ fn leads_outside(folders: &Folders, path: &Path, n_levels: usize) -> bool {
 
 /// Key of one file, or of the files in a folder with their names. `None` if nothing can be read.
 pub fn key_of(path: &Path) -> Option<String> {
+    key_by(path, &mut content::sha256)
+}
+
+/// [`key_of`] with the SHA-256 of files from `sha256`.
+fn key_by(path: &Path, sha256: &mut dyn FnMut(&Path) -> Option<String>) -> Option<String> {
     if path.is_file() {
-        return content::sha256(path).map(|hash| short(&hash));
+        return sha256(path).map(|hash| short(&hash));
     }
-    let mut files = below(path);
+    let (mut files, _) = below(path);
     files.sort();
     let mut hashes = String::new();
     for file in files {
         hashes.push_str(&file.strip_prefix(path).unwrap_or(&file).to_string_lossy());
-        hashes.push_str(&content::sha256(&file)?);
+        hashes.push_str(&sha256(&file)?);
     }
     (!hashes.is_empty()).then(|| hash_of(&hashes))
 }
@@ -90,9 +98,10 @@ fn short(hash: &str) -> String {
     hash.chars().take(KEY_LETTERS).collect()
 }
 
-/// Files in a folder and its folders; links are skipped.
-fn below(path: &Path) -> Vec<PathBuf> {
-    let (mut found, mut todo) = (Vec::new(), vec![(path.to_path_buf(), MAX_DEPTH)]);
+/// Files in a folder and its folders, and these folders with itself; links are skipped.
+fn below(path: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let (mut found, mut folders) = (Vec::new(), Vec::new());
+    let mut todo = vec![(path.to_path_buf(), MAX_DEPTH)];
     while let Some((folder, n_levels)) = todo.pop() {
         for entry in std::fs::read_dir(&folder).into_iter().flatten().filter_map(Result::ok) {
             let Ok(kind) = entry.file_type() else { continue };
@@ -102,25 +111,55 @@ fn below(path: &Path) -> Vec<PathBuf> {
                 todo.push((entry.path(), n_levels - 1));
             }
         }
+        folders.push(folder);
     }
-    found
+    (found, folders)
 }
 
-/// The file or folder with a key, among `paths` and everything below them.
-pub fn with_key(paths: &[PathBuf], key: &str) -> Option<PathBuf> {
-    let has_key = |path: &Path| key_of(path).is_some_and(|found| found == key);
-    let mut files: Vec<PathBuf> = paths
-        .iter()
-        .flat_map(|path| match path.is_file() {
-            true => vec![path.clone()],
-            false => below(path),
+/// Files and folders that are found by their keys. Each file is hashed once.
+pub struct Search<'a> {
+    /// Where they are: files, or folders that contain them.
+    places: &'a [PathBuf],
+    hashes: HashMap<PathBuf, Option<String>>,
+}
+
+impl Search<'_> {
+    pub fn new(places: &[PathBuf]) -> Search<'_> {
+        Search { places, hashes: HashMap::default() }
+    }
+
+    fn key_of(&mut self, path: &Path) -> Option<String> {
+        let hashes = &mut self.hashes;
+        key_by(path, &mut |file| {
+            if let Some(known) = hashes.get(file) {
+                return known.clone();
+            }
+            // Folders far down contain files that are beyond the depth of the search.
+            let hash = if hashes.len() < MAX_HASHED { content::sha256(file) } else { None };
+            hashes.insert(file.to_path_buf(), hash.clone());
+            hash
         })
-        .collect();
-    files.sort();
-    let folders = paths.iter().filter(|path| path.is_dir());
-    files
-        .iter()
-        .find(|path| has_key(path))
-        .or_else(|| folders.into_iter().find(|path| has_key(path)))
-        .cloned()
+    }
+
+    /// What has that key: a file or a folder among the places and everything below them, or else all places, in their order.
+    pub fn with_key(&mut self, key: &str) -> Option<Vec<PathBuf>> {
+        let (mut files, mut folders) = (Vec::new(), Vec::new());
+        for place in self.places {
+            if place.is_file() {
+                files.push(place.clone());
+            } else {
+                let (inside, with_folders) = below(place);
+                files.extend(inside);
+                folders.extend(with_folders);
+            }
+        }
+        files.sort();
+        folders.sort();
+        let mut one = files.into_iter().chain(folders);
+        if let Some(found) = one.find(|path| self.key_of(path).is_some_and(|found| found == key)) {
+            return Some(vec![found]);
+        }
+        let keys: Vec<String> = self.places.iter().map(|place| self.key_of(place)).collect::<Option<_>>()?;
+        (key_of_all(&keys) == key).then(|| self.places.to_vec())
+    }
 }

@@ -59,6 +59,30 @@ pub fn cell(value: &Value, unit: Unit, label: &str) -> String {
     }
 }
 
+/// Bytes of the names in an error, which fit into an answer of the usual length.
+const MAX_LISTED_BYTES: usize = 2000;
+
+/// Names of what there is, for an error: of many, the first ones.
+pub fn listed<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
+    let (mut text, mut n_more) = (String::new(), 0);
+    for name in names {
+        let name = name.as_ref();
+        if text.is_empty() {
+            text.push_str(name);
+        } else if n_more == 0 && text.len() + name.len() < MAX_LISTED_BYTES {
+            text.push_str(", ");
+            text.push_str(name);
+        } else {
+            n_more += 1;
+        }
+    }
+    match n_more {
+        0 if text.is_empty() => "none".to_string(),
+        0 => text,
+        n_more => format!("{text} and {n_more} more"),
+    }
+}
+
 /// Bytes of the line that says how many are left out.
 pub const CUT_BYTES: usize = 60;
 
@@ -114,6 +138,18 @@ mod tests {
         assert_eq!(quoted("a\"b\\c\nd"), r#""a\"b\\c\nd""#);
         assert_eq!(quoted("a\u{202e}b\u{1b}[31m"), "\"a\\u{202e}b\\u{1b}[31m\"");
         assert!(quoted(&"x".repeat(10_000)).len() < 400);
+    }
+
+    #[test]
+    fn of_many_names_the_first_are_listed() {
+        // 98 letters each, and two to separate them: 20 are 1,998 bytes.
+        let names: Vec<String> = (10..31).map(|number| format!("{number}{}", "x".repeat(96))).collect();
+        assert_eq!(listed(["a", "b"]), "a, b");
+        assert!(listed(&names[..20]).ends_with('x') && listed(&names[..20]).len() == 1998);
+        assert!(
+            listed(&names).starts_with(&listed(&names[..20])) && listed(&names).ends_with("x and 1 more")
+        );
+        assert_eq!(listed::<&str>([]), "none");
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! looked up.
 
 use super::files::hash_of;
+use super::text::listed;
+use tracedrop::base::hash::HashMap;
 use tracedrop::base::units::Unit;
 use tracedrop::report::{Block, Cells, Column, Fact, Facts, Finding, Report, Stakes, Table, Value};
 
@@ -25,7 +27,7 @@ pub struct Found<'a> {
 /// What a number belongs to.
 pub enum Of<'a> {
     Cell { report: &'a Report, table: &'a Table, row: usize },
-    Fact(&'a Report),
+    Fact(&'a Report, &'a Facts),
     Finding(&'a Finding),
 }
 
@@ -38,40 +40,40 @@ fn names(table: &Table) -> Vec<&Column> {
     }
 }
 
+/// Numbers equal names from the second on: `total`, `total~2`.
+#[derive(Default)]
+struct Numbered(HashMap<String, usize>);
+
+impl Numbered {
+    fn next(&mut self, name: &str) -> String {
+        let n = self.0.entry(name.to_string()).or_default();
+        *n += 1;
+        if *n == 1 { name.to_string() } else { format!("{name}~{n}") }
+    }
+}
+
 /// Key of each row; equal ones have a number from the second on.
 pub fn row_keys(table: &Table) -> Vec<String> {
     let names = names(table);
-    let mut seen = tracedrop::base::hash::HashMap::<String, usize>::default();
+    let mut numbered = Numbered::default();
     let key = |row: usize| {
         let cells: Vec<String> = names.iter().map(|column| column.cells.get(row).plain()).collect();
         let text = if cells.is_empty() { row.to_string() } else { cells.join("\u{1f}") };
         hash_of(&text)
     };
-    (0..table.n_rows())
-        .map(|row| {
-            let key = key(row);
-            let n = seen.entry(key.clone()).or_default();
-            *n += 1;
-            if *n == 1 { key } else { format!("{key}~{n}") }
-        })
-        .collect()
+    (0..table.n_rows()).map(|row| numbered.next(&key(row))).collect()
 }
 
 /// All findings with their names in ids: the kind, with a number from the second of a kind on.
 pub fn findings(reports: &[Report]) -> Vec<(String, &Finding, &tracedrop::report::Findings)> {
-    let mut seen = tracedrop::base::hash::HashMap::<&str, usize>::default();
+    let mut numbered = Numbered::default();
     let blocks = reports.iter().flat_map(|report| &report.blocks).filter_map(|block| match block {
         Block::Findings(findings) => Some(findings),
         _ => None,
     });
     blocks
         .flat_map(|block| block.findings.iter().map(move |finding| (finding, block)))
-        .map(|(finding, block)| {
-            let n = seen.entry(&finding.id).or_default();
-            *n += 1;
-            let name = if *n == 1 { finding.id.clone() } else { format!("{}~{n}", finding.id) };
-            (name, finding, block)
-        })
+        .map(|(finding, block)| (numbered.next(&finding.id), finding, block))
         .collect()
 }
 
@@ -80,19 +82,23 @@ pub fn fact_blocks(report: &Report) -> impl Iterator<Item = &Facts> {
     report.blocks.iter().filter_map(|block| if let Block::Facts(facts) = block { Some(facts) } else { None })
 }
 
-/// Values of a report.
-pub fn facts(report: &Report) -> impl Iterator<Item = &Fact> {
-    fact_blocks(report).flat_map(|facts| &facts.facts)
+/// Values of a report with their names in ids: those of further files or threads have a number, as findings do.
+pub fn facts(report: &Report) -> impl Iterator<Item = (String, &Fact, &Facts)> {
+    let mut numbered = Numbered::default();
+    fact_blocks(report)
+        .flat_map(|block| block.facts.iter().map(move |fact| (fact, block)))
+        .map(move |(fact, block)| (numbered.next(&fact.id), fact, block))
 }
 
 /// The number of an id without its handle. The error says what part of it does not exist.
 pub fn find<'a>(reports: &'a [Report], id: &[&str]) -> Result<Found<'a>, String> {
     match id {
         [FINDING, kind, value] => {
-            let (_, finding, block) = findings(reports)
-                .into_iter()
-                .find(|(name, ..)| name == kind)
-                .ok_or_else(|| format!("no finding '{kind}'"))?;
+            let all = findings(reports);
+            let there = || listed(all.iter().map(|(name, ..)| name));
+            let found = all.iter().find(|(name, ..)| name == kind);
+            let &(_, finding, block) =
+                found.ok_or_else(|| format!("no finding '{kind}'; there are: {}", there()))?;
             let (value, unit, label, hint) = match *value {
                 "time_ns" => {
                     let label = if block.stakes == Stakes::Difference { "B − A" } else { "time at stake" };
@@ -108,7 +114,11 @@ pub fn find<'a>(reports: &'a [Report], id: &[&str]) -> Result<Found<'a>, String>
                 }
                 other => {
                     let fact = finding.evidence.iter().find(|fact| fact.id == other);
-                    let fact = fact.ok_or_else(|| format!("no '{other}' in finding '{kind}'"))?;
+                    let fact = fact.ok_or_else(|| {
+                        let ids = finding.evidence.iter().map(|fact| &*fact.id);
+                        let there = listed(["time_ns", "share"].into_iter().chain(ids));
+                        format!("no '{other}' in finding '{kind}'; there are: {there}")
+                    })?;
                     (fact.value.clone(), fact.unit, fact.label.clone(), fact.hint.as_str())
                 }
             };
@@ -116,16 +126,21 @@ pub fn find<'a>(reports: &'a [Report], id: &[&str]) -> Result<Found<'a>, String>
         }
         [report, FACT, fact] => {
             let report = report_of(reports, report)?;
-            let fact = facts(report).find(|found| found.id == *fact);
-            let fact = fact.ok_or_else(|| format!("no such value in report '{}'", report.id))?;
+            let found = facts(report).find(|(name, ..)| name == fact);
+            let (_, fact, block) = found.ok_or_else(|| {
+                let there = listed(facts(report).map(|(name, ..)| name));
+                format!("no value '{fact}' in report '{}'; there are: {there}", report.id)
+            })?;
             let (value, label) = (fact.value.clone(), fact.label.clone());
-            Ok(Found { value, unit: fact.unit, label, hint: &fact.hint, of: Of::Fact(report) })
+            Ok(Found { value, unit: fact.unit, label, hint: &fact.hint, of: Of::Fact(report, block) })
         }
         [report, table, row, column] => {
             let report = report_of(reports, report)?;
             let table = table_of(report, table)?;
             let row = row_keys(table).iter().position(|key| key == row);
-            let row = row.ok_or_else(|| format!("no such row in table '{}'", table.id))?;
+            let row = row.ok_or_else(|| {
+                format!("no such row in table '{}'; ask table for its rows, which start with their ROW", table.id)
+            })?;
             let column = column_of(table, column)?;
             let column = &table.columns[column];
             let value = column.cells.get(row);
@@ -146,21 +161,20 @@ pub fn is_documented(report: &str, table: &str) -> bool {
 
 pub fn report_of<'a>(reports: &'a [Report], id: &str) -> Result<&'a Report, String> {
     reports.iter().find(|report| report.id == id).ok_or_else(|| {
-        let ids: Vec<&str> = reports.iter().map(|report| &*report.id).collect();
-        format!("no report '{id}'; there are: {}", ids.join(", "))
+        format!("no report '{id}'; there are: {}", listed(reports.iter().map(|report| &*report.id)))
     })
 }
 
 pub fn table_of<'a>(report: &'a Report, id: &str) -> Result<&'a Table, String> {
     report.tables().find(|table| table.id == id).ok_or_else(|| {
-        let ids: Vec<&str> = report.tables().map(|table| &*table.id).collect();
-        format!("no table '{id}' in report '{}'; there are: {}", report.id, ids.join(", "))
+        let there = listed(report.tables().map(|table| &*table.id));
+        format!("no table '{id}' in report '{}'; there are: {there}", report.id)
     })
 }
 
 pub fn column_of(table: &Table, id: &str) -> Result<usize, String> {
     table.columns.iter().position(|column| column.id == id).ok_or_else(|| {
-        let ids: Vec<&str> = table.columns.iter().map(|column| &*column.id).collect();
-        format!("no column '{id}' in table '{}'; there are: {}", table.id, ids.join(", "))
+        let there = listed(table.columns.iter().map(|column| &*column.id));
+        format!("no column '{id}' in table '{}'; there are: {there}", table.id)
     })
 }
