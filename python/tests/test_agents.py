@@ -109,7 +109,7 @@ def test_three_states_and_wrong_questions() -> None:
             ("table", table | {"sort": "nothing"}, "there are: name"),
             ("table", table | {"filter": "total>x"}, "filter: "),
             ("table", table | {"limit": 3}, "unknown field `limit`"),
-            ("table", table | {"handle": "nothing"}, f"Handles: {handle}"),
+            ("table", table | {"handle": "nothing"}, f"Handles: {other}, {handle}"),
             ("window", {"handle": handle, "range": "1..x"}, "range: "),
             ("explain", {"id": f"{handle}/x"}, "an id is HANDLE/"),
             ("open", {"paths": ["no/such/file"]}, "no such file in the folders"),
