@@ -62,8 +62,7 @@ fn other_reports() -> Vec<Report> {
         session_of("kv_ranges.json", ranges.as_bytes()).unwrap(),
         Session::together(runs().collect()).unwrap(),
     ]);
-    let mut reports: Vec<Report> =
-        sessions.iter_mut().flat_map(|session| session.reports().to_vec()).collect();
+    let mut reports: Vec<Report> = sessions.iter().flat_map(|session| session.reports().to_vec()).collect();
     reports.push(fleet::report(|_| true));
     reports
 }

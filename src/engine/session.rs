@@ -857,10 +857,7 @@ impl Session {
     /// The graphs of the stacks, made when someone first asks. An error if the tables cannot be read from the index.
     fn graphs(&mut self) -> Result<&mut Graphs, ImportError> {
         self.load()?;
-        let is_same = |made: &Graphs| {
-            made.query == self.query && made.of.upgrade().is_some_and(|run| Rc::ptr_eq(&run, &self.run))
-        };
-        let made = match self.graphs.take().filter(is_same) {
+        let made = match self.graphs.take().filter(|made| self.are_of_shown(made)) {
             Some(made) => made,
             None => Graphs {
                 of: Rc::downgrade(&self.run),
@@ -872,12 +869,20 @@ impl Session {
         Ok(self.graphs.insert(made))
     }
 
+    /// Whether graphs are of the traces and settings that show.
+    fn are_of_shown(&self, made: &Graphs) -> bool {
+        made.query == self.query && made.of.upgrade().is_some_and(|run| Rc::ptr_eq(&run, &self.run))
+    }
+
     /// Makes the flame graph of stack profiles before someone asks: it is what they are opened for, and takes up to a third of a second.
     /// Other traces have their graphs on demand, as those take longer and more memory.
     pub fn look_ahead(&mut self) {
         let is_of_stacks =
             |trace: &Trace| !trace.stack_profiles.is_empty() && trace.stacks.len() <= MAX_STACKS_AHEAD;
-        if !self.is_partial() && self.unread_index().is_none() && self.run.traces.iter().all(is_of_stacks) {
+        // Who asked already looks at a graph, whose stacks stay as they were merged for it.
+        let is_made = self.graphs.as_ref().is_some_and(|made| self.are_of_shown(made));
+        let is_read = !self.is_partial() && self.unread_index().is_none();
+        if !is_made && is_read && self.run.traces.iter().all(is_of_stacks) {
             // What it lacks is said to whoever asks.
             drop(Shown::flame(self, &FlameQuery::default()));
         }

@@ -300,8 +300,8 @@ const LOOKED_AT_FOR_PHASES: usize = 10_000;
 /// Unused events that are named.
 const MAX_NAMED: usize = 5;
 
-/// Warns if given events are unused, and if the given phases apply to no access, because accesses have their own or because all phases are outside the trace;
-/// suggests the offset that aligns the first phase with the start of the trace.
+/// Warns if given events are unused, and if the given phases apply to no access, because accesses have their own or because all
+/// phases are outside the trace; suggests the offset that aligns the first phase with the start of the trace.
 fn warn_of_phases(view: &LabelledTrace<'_>, context: &Context<'_>, report: &mut Report) {
     let is_given = !context.query.memory.options().phases.is_empty();
     if is_given && view.trace.accesses.iter().take(LOOKED_AT_FOR_PHASES).any(|row| row.phase.is_some()) {

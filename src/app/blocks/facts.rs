@@ -44,15 +44,16 @@ pub fn FactsBlock(
 }
 
 fn fact_view(fact: &Fact) -> impl IntoView + use<> {
+    let display = fact.display();
+    let long = if display.chars().count() > LONG_CHARS { " fact-long" } else { "" };
     let value = match &fact.value {
         Value::Text(text) => view! { <bdi>{text::visible(text)}</bdi> }.into_any(),
-        _ => view! { <Number text=fact.display() /> }.into_any(),
+        _ => view! { <Number text=display /> }.into_any(),
     };
     let hint = fact.hint.clone();
     // A name of the trace or of a tool, such as kv_cache, has no capital.
     let is_identifier = fact.label.contains('_');
     let judged = fact.mark.map_or(String::new(), |mark| format!(" judged judged-{}", mark.name()));
-    let long = if fact.display().chars().count() > LONG_CHARS { " fact-long" } else { "" };
     let class = format!("fact-value{judged}{long}");
     view! {
         <div class="fact">

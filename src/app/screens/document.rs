@@ -178,12 +178,12 @@ pub fn entries_of(tab: Tab, document: &DocumentView) -> Vec<Entry> {
     }
     if has_live_stacks(document) {
         pictures.push(picture(FLAME, words().flame.title));
-    }
-    // What someone opens a profile of stacks for.
-    if has_live_stacks(document) && entries.first().is_some_and(|entry| entry.id == STACKS) {
-        pictures.reverse();
-        pictures.append(&mut entries);
-        return pictures;
+        // What someone opens a profile of stacks for.
+        if entries.first().is_some_and(|entry| entry.id == STACKS) {
+            pictures.reverse();
+            pictures.append(&mut entries);
+            return pictures;
+        }
     }
     // They follow what one reads first: the group if the list has headings, else the report.
     let first = entries.first().map(|entry| entry.group);
