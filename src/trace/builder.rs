@@ -5,6 +5,7 @@
 
 mod asyncs;
 mod counters;
+mod default_streams;
 mod flows;
 pub mod issues;
 mod joined;

@@ -7,6 +7,7 @@ use super::pairing::Walk;
 use super::samples::add_named_frames;
 use crate::base::hash::HashSet;
 use crate::base::json::{Number, unescape_to_string};
+use crate::trace::Trace;
 use crate::trace::args::ArgsPlace;
 use crate::trace::event_table::EventTable;
 use crate::trace::events::Phase;
@@ -75,7 +76,7 @@ pub(super) fn event(walk: &mut Walk<'_>, i: u32) {
         "thread_name" if trace.threads.overlap_of[thread].is_some() => true,
         "process_name" | "thread_name" | "process_labels" => {
             let member = if name == "process_labels" { "labels" } else { "name" };
-            let text = text_member(walk, args, member);
+            let text = text_of_member(&walk.builder.trace, args, member);
             let trace = &mut walk.builder.trace;
             match text {
                 Some(text) => {
@@ -140,8 +141,9 @@ pub(super) fn event(walk: &mut Walk<'_>, i: u32) {
 }
 
 /// Non-empty text of a member.
-fn text_member(walk: &Walk<'_>, args: ArgsPlace, member: &str) -> Option<String> {
-    let raw = walk.builder.trace.args.kept(args)?;
+/// Text of a member of the arguments of an event; `None` if there is none or it is empty.
+pub(super) fn text_of_member(trace: &Trace, args: ArgsPlace, member: &str) -> Option<String> {
+    let raw = trace.args.kept(args)?;
     let text = unescape_to_string(as_string(find_member(&raw, member)?)?);
     (!text.is_empty()).then_some(text)
 }

@@ -8,7 +8,7 @@ use super::nesting::{Entry, Lane, Stack, find_parents};
 use super::order::processing_order;
 use super::samples::Sampler;
 use super::slice_events::SliceEvents;
-use super::{OtherTrack, TraceBuilder, Ways, joined, metadata};
+use super::{OtherTrack, TraceBuilder, Ways, default_streams, joined, metadata};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::trace::args::ArgsPlace;
@@ -69,6 +69,12 @@ pub(super) fn pair(builder: &mut TraceBuilder, events: &EventTable) {
     if builder.ways == Ways::Tracks {
         return pair_up(builder, events.clone());
     }
+    let moves = default_streams::find(builder, events);
+    if !moves.is_empty() {
+        let mut events = events.clone();
+        moves.apply(&mut events);
+        return take_up(builder, events, None);
+    }
     let made_of = walk(builder, events, None);
     let slices = &mut builder.trace.slices;
     slices.name = made_of.names(&events.rows.name);
@@ -80,6 +86,14 @@ pub(super) fn pair(builder: &mut TraceBuilder, events: &EventTable) {
 /// Like [`pair`], but consumes the events, which saves memory: each column is freed before the next one of slices is made.
 pub(super) fn pair_up(builder: &mut TraceBuilder, mut events: EventTable) {
     let ends = (builder.ways == Ways::Tracks).then(|| joined::join(builder, &mut events));
+    if ends.is_none() {
+        default_streams::find(builder, &events).apply(&mut events);
+    }
+    take_up(builder, events, ends);
+}
+
+/// Pairs events that are on their threads and freed column by column. `ends` are those of track events.
+fn take_up(builder: &mut TraceBuilder, events: EventTable, ends: Option<joined::Ends>) {
     let made_of = walk(builder, &events, ends.as_ref().and_then(|ends| ends.last));
     if let Some(ends) = ends {
         joined::link(builder, &events, &made_of.event, &ends);
