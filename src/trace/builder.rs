@@ -5,7 +5,6 @@
 
 mod asyncs;
 mod counters;
-mod default_streams;
 mod flows;
 pub mod issues;
 mod joined;
@@ -19,6 +18,7 @@ mod renumbered;
 mod samples;
 mod slice_events;
 mod spill;
+mod streams;
 
 use super::event_table::EventTable;
 use super::events::{ListedSample, NamedFrame};

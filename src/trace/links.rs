@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 pub const WORK_CATEGORIES: &[&str] =
     &["kernel", "Kernel", "mtia_ccp_events", "gpu_memcpy", "Memcpy", "gpu_memset", "Memset"];
 
+/// Categories of operators, as the PyTorch profiler names them today and did in 2021.
+pub const OPERATOR_CATEGORIES: &[&str] = &["cpu_op", "Operator"];
+
 /// Categories of calls of a runtime or driver, as the PyTorch profiler names them today and did in 2021: CUDA and HIP, Intel (XPU),
 /// MTIA, and backends outside of PyTorch (PrivateUse1).
 pub const CALL_CATEGORIES: &[&str] = &[

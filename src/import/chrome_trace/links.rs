@@ -6,7 +6,7 @@ use crate::base::json::Number;
 use crate::base::strings::{StringId, StringTable};
 use crate::trace::args::MAX_MARKED_BYTES;
 use crate::trace::builder::for_each_member;
-use crate::trace::links::{CALL_CATEGORIES, Link, LinkTable};
+use crate::trace::links::{CALL_CATEGORIES, Link, LinkTable, OPERATOR_CATEGORIES};
 use twox_hash::XxHash64;
 
 /// Categories of events with useful links, other than calls, kernels and copies.
@@ -17,9 +17,6 @@ const KERNELS: &[&str] = &["kernel", "Kernel"];
 
 /// Categories of copies and memsets.
 const COPIES: &[&str] = &["gpu_memcpy", "gpu_memset", "Memcpy", "Memset"];
-
-/// Categories of operators.
-const OPERATORS: &[&str] = &["cpu_op", "Operator"];
 
 /// Arguments extracted from an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,7 +59,7 @@ impl LinkedCategories {
             Linked::Copy
         } else if LINKED.contains(&text) || CALL_CATEGORIES.contains(&text) {
             Linked::Ids
-        } else if OPERATORS.contains(&text) {
+        } else if OPERATOR_CATEGORIES.contains(&text) {
             Linked::Inputs
         } else {
             Linked::No

@@ -1,11 +1,12 @@
 //! Order in which events are processed.
 
-use super::Ways;
 use super::nesting::OpenBegins;
+use super::{TraceBuilder, Ways};
 use crate::base::hash::{HashMap, HashSet};
 use crate::base::strings::StringId;
-use crate::trace::event_table::{EventRows, EventTable};
+use crate::trace::event_table::EventTable;
 use crate::trace::events::Phase;
+use crate::trace::links::CALL_CATEGORIES;
 use crate::trace::slices::UNFINISHED;
 use crate::trace::tracks::ThreadId;
 
@@ -13,10 +14,16 @@ use crate::trace::tracks::ThreadId;
 /// then the rest; ties keep file order. So a parent comes before its child wherever it is in the file, and a zero-length slice
 /// takes nothing from its parent.
 ///
-/// Among complete slices whose durations differ by at most `tolerance` (nanoseconds), the first one in the file is the parent.
-pub fn processing_order(events: &EventTable, tolerance: i64, ways: Ways) -> Vec<u32> {
+/// Among complete slices whose durations differ by at most `tolerance` (nanoseconds), the first one in the file is the parent. A call
+/// of a runtime is never that of an operator.
+pub fn processing_order(events: &EventTable, tolerance: i64, builder: &TraceBuilder) -> Vec<u32> {
     let mut order = order_of_time(events);
-    let rows = &events.rows;
+    let (rows, ways) = (&events.rows, builder.ways);
+    let find = |category: &&str| builder.trace.strings.find(category);
+    let calls: Vec<StringId> = match tolerance {
+        0 => Vec::new(),
+        _ => CALL_CATEGORIES.iter().filter_map(find).collect(),
+    };
     // Ends of slices that begin at the same time.
     let mut own_ends: HashSet<u32> = HashSet::default();
     let rank = |index: u32, own_ends: &HashSet<u32>| {
@@ -40,7 +47,7 @@ pub fn processing_order(events: &EventTable, tolerance: i64, ways: Ways) -> Vec<
             find_own_ends(order, events, ways, &mut own_ends);
             order.sort_by_key(|index| rank(*index, &own_ends));
             if tolerance > 0 {
-                put_first_in_file_first(order, rows, tolerance);
+                put_parents_first(order, events, tolerance, &calls);
             }
         }
         start += n;
@@ -81,8 +88,11 @@ fn find_own_ends(order: &[u32], events: &EventTable, ways: Ways, own_ends: &mut 
 /// How many slices with equal start are searched for the previous one of the same thread.
 const LOOK_BACK: usize = 64;
 
-/// Sorts neighbors in `order` that are complete slices of one thread with about equal durations into file order.
-fn put_first_in_file_first(order: &mut [u32], rows: &EventRows, tolerance: i64) {
+/// Sorts neighbors in `order` that are complete slices of one thread with about equal durations into file order, and `calls` (by
+/// category) behind what makes them.
+fn put_parents_first(order: &mut [u32], events: &EventTable, tolerance: i64, calls: &[StringId]) {
+    let rows = &events.rows;
+    let is_call = |index: u32| !calls.is_empty() && calls.contains(&events.places.get(index).category);
     for at in 1..order.len() {
         let this = rows.get(order[at]);
         let near = at.saturating_sub(LOOK_BACK)..at;
@@ -91,7 +101,15 @@ fn put_first_in_file_first(order: &mut [u32], rows: &EventRows, tolerance: i64) 
         };
         let long = rows.get(order[before]);
         let are_slices = [&long, &this].iter().all(|event| event.phase == Phase::Complete && event.dur > 0);
-        if are_slices && order[before] > order[at] && long.dur - this.dur <= tolerance {
+        if !are_slices || long.dur - this.dur > tolerance {
+            continue;
+        }
+        let is_parent_behind = match (is_call(order[before]), is_call(order[at])) {
+            (true, false) => true,
+            (false, true) => false,
+            _ => order[before] > order[at],
+        };
+        if is_parent_behind {
             order.swap(before, at);
         }
     }
@@ -158,7 +176,7 @@ mod tests {
             (&[i64::MAX, 0, i64::MIN, 0], &[2, 1, 3, 0]),
         ];
         for (times, order) in cases {
-            assert_eq!(processing_order(&table(times), 0, Ways::Format), order);
+            assert_eq!(processing_order(&table(times), 0, &TraceBuilder::default()), order);
         }
     }
 }

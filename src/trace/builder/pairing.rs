@@ -8,7 +8,7 @@ use super::nesting::{Entry, Lane, Stack, find_parents};
 use super::order::processing_order;
 use super::samples::Sampler;
 use super::slice_events::SliceEvents;
-use super::{OtherTrack, TraceBuilder, Ways, default_streams, joined, metadata};
+use super::{OtherTrack, TraceBuilder, Ways, joined, metadata, streams};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::trace::args::ArgsPlace;
@@ -69,7 +69,7 @@ pub(super) fn pair(builder: &mut TraceBuilder, events: &EventTable) {
     if builder.ways == Ways::Tracks {
         return pair_up(builder, events.clone());
     }
-    let moves = default_streams::find(builder, events);
+    let moves = streams::find(builder, events);
     if !moves.is_empty() {
         let mut events = events.clone();
         moves.apply(&mut events);
@@ -87,7 +87,7 @@ pub(super) fn pair(builder: &mut TraceBuilder, events: &EventTable) {
 pub(super) fn pair_up(builder: &mut TraceBuilder, mut events: EventTable) {
     let ends = (builder.ways == Ways::Tracks).then(|| joined::join(builder, &mut events));
     if ends.is_none() {
-        default_streams::find(builder, &events).apply(&mut events);
+        streams::find(builder, &events).apply(&mut events);
     }
     take_up(builder, events, ends);
 }
@@ -166,7 +166,7 @@ fn walk(builder: &mut TraceBuilder, events: &EventTable, last: Option<i64>) -> M
     let tolerance = builder.tolerance.unwrap_or_else(|| {
         tolerance_of(builder.ways, || events.rows.iter().any(|row| has_decimals(row.phase, row.ts, row.dur)))
     });
-    let order = processing_order(events, tolerance, builder.ways);
+    let order = processing_order(events, tolerance, builder);
     reserve(builder, events);
     let mut walk = Walk {
         events,
