@@ -189,7 +189,8 @@ impl Rows {
             let id = int_id.map_or(extra.as_ref().map_or(EventKey::None, |extra| extra.id), EventKey::Int);
             out.hold_counter(ts, thread, name, id, event.args.unwrap_or_default());
         }
-        if phase == Phase::Complete && !args.is_none() && is_held && !out.is_spilling() {
+        if matches!(phase, Phase::Complete | Phase::Begin) && !args.is_none() && is_held && !out.is_spilling()
+        {
             let raw = event.args.unwrap_or_default();
             let linked = self.linked.get(category, &out.trace.strings);
             if linked != Linked::No {
