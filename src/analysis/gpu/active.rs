@@ -41,7 +41,8 @@ impl ActiveSteps {
     }
 }
 
-/// `total / n` in whole nanoseconds; `None` if `n` is 0.
+/// `total / n`, rounded to the nearest nanosecond (half away from zero); `None` if `n` is 0.
 pub fn per_step(total: i64, n: u64) -> Option<i64> {
-    total.checked_div(i64::try_from(n).ok()?)
+    let n = i64::try_from(n).ok()?;
+    total.saturating_add(total.signum() * (n / 2)).checked_div(n)
 }

@@ -866,12 +866,12 @@ impl<'a> GpuTrace<'a> {
     pub fn kind_of(&self, slice: usize) -> Kind {
         let slices = &self.trace.slices;
         match self.kinds.get(slices.category[slice]) {
-            Kind::Annotation if self.operator_ranges.first_of(slices.name[slice]).is_some() => Kind::Op,
+            Kind::Annotation if self.operator_ranges.is_operator(slices.name[slice]) => Kind::Op,
             kind => kind,
         }
     }
 
-    /// The name by which reports group a slice: that of all slices of an operator of `emit_nvtx`, otherwise its own.
+    /// The name by which reports group a slice: that of all slices of an operator or annotation of `emit_nvtx`, otherwise its own.
     #[inline]
     pub fn group_name(&self, slice: usize) -> StringId {
         let name = self.trace.slices.name[slice];
@@ -934,6 +934,15 @@ impl<'a> GpuTrace<'a> {
         self.work.iter().filter(is_unknown).count() as u64
     }
 
+    /// Whether the copies of annotations on GPUs mark steps.
+    pub fn has_steps_on_gpu(&self) -> bool {
+        let slices = &self.trace.slices;
+        let is_on_gpu = |i: &usize| self.kinds.get(slices.category[*i]) == Kind::GpuAnnotation;
+        let names: HashSet<StringId> = (0..slices.len()).filter(is_on_gpu).map(|i| slices.name[i]).collect();
+        let text = |name: &StringId| self.trace.strings.get_opt(*name);
+        names.iter().filter_map(text).any(|name| Annotation::parse(name, self.classes.phases()).is_some())
+    }
+
     /// The step in which a call was made, on any thread of its process.
     fn step_of(&self, call: u32) -> u32 {
         if self.steps.is_empty() {
@@ -955,7 +964,7 @@ impl<'a> GpuTrace<'a> {
         self.group_text(self.trace.slices.name[slice as usize]).unwrap_or("")
     }
 
-    /// Text of a name, without the arguments of operators of `emit_nvtx`.
+    /// Text of a name, without the arguments of operators and annotations of `emit_nvtx`.
     pub fn group_text(&self, name: StringId) -> Option<&'a str> {
         let text = self.trace.strings.get_opt(name)?;
         let operator = self.operator_ranges.first_of(name).and_then(|_| emit_nvtx::operator(text));

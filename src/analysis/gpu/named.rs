@@ -1,8 +1,8 @@
 //! Ids and titles of tables when several traces are open together.
 
 use super::model::GpuTrace;
-use crate::analysis::several::numbered;
-use crate::report::Report;
+use crate::analysis::several::{name_notes, numbered};
+use crate::report::{Report, of_file};
 use std::borrow::Cow;
 
 /// A trace, and its number if there are several: its tables have the number in their ids and the file name in their titles.
@@ -30,9 +30,11 @@ impl<'a, 'b> NamedTrace<'a, 'b> {
     ) {
         for named in NamedTrace::all(traces) {
             let is_first_word = report.summary.is_empty();
+            let n_before = report.blocks.len();
             add(&named, report);
+            name_notes(report, n_before, named.gpu.trace, traces.len());
             if is_first_word && named.number.is_some() && !report.summary.is_empty() {
-                report.summary = format!("{}: {}", named.gpu.trace.source.file_name, report.summary);
+                report.summary = of_file::noted(&report.summary, &named.gpu.trace.source.file_name);
             }
         }
     }
@@ -46,7 +48,7 @@ impl<'a, 'b> NamedTrace<'a, 'b> {
     pub fn title(&self, title: &str) -> String {
         match self.number {
             None => title.to_string(),
-            Some(_) => format!("{title}: {}", self.gpu.trace.source.file_name),
+            Some(_) => of_file::titled(title, &self.gpu.trace.source.file_name),
         }
     }
 }

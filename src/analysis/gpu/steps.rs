@@ -32,7 +32,10 @@ impl Step {
     /// Phase for display; the word of the annotation if no rule matches it.
     pub fn phase<'a>(&self, trace: &'a Trace) -> &'a str {
         let word = match self.what.phase {
-            Phase::Unknown => unknown_word(trace.strings.get_opt(self.name).unwrap_or("")),
+            Phase::Unknown => {
+                let name = trace.strings.get_opt(self.name).unwrap_or("");
+                unknown_word(emit_nvtx::operator(name).unwrap_or(name))
+            }
             _ => None,
         };
         word.unwrap_or(self.what.phase.name())

@@ -41,7 +41,7 @@ pub fn table(named: &NamedTrace<'_, '_>) -> Option<Table> {
     for i in 0..slices.len() {
         let kind = gpu.kind_of(i);
         if matches!(kind, Kind::Annotation | Kind::GpuAnnotation) {
-            let of_name = found.entry((kind, slices.name[i])).or_default();
+            let of_name = found.entry((kind, gpu.group_name(i))).or_default();
             of_name.durations.push(slices.length(i, trace_end));
             of_name.n_unfinished += u64::from(slices.dur.get(i) == UNFINISHED);
             of_name.is_of_thread |= Class::of(slices.kind[i]) == Class::Thread;
@@ -63,7 +63,7 @@ pub fn table(named: &NamedTrace<'_, '_>) -> Option<Table> {
                 .then(|| work.get(&name).copied().unwrap_or((0, 0))),
         })
         .collect();
-    let text = |id: StringId| gpu.trace.strings.get_opt(id).unwrap_or("");
+    let text = |id: StringId| gpu.group_text(id).unwrap_or("");
     sort::by(&mut rows, |a, b| {
         (a.kind, b.durations.total(), text(a.name)).cmp(&(b.kind, a.durations.total(), text(b.name)))
     });
@@ -137,7 +137,7 @@ fn work_in(named: &NamedTrace<'_, '_>) -> HashMap<StringId, (i64, u64)> {
         names.clear();
         let mut at = slice;
         while let Some(range) = gpu.around(at, |_, kind| kind == Kind::Annotation) {
-            names.push(slices.name[range as usize]);
+            names.push(gpu.group_name(range as usize));
             at = range;
         }
         // Of a call on a track of its own, the thread that made it.
@@ -146,7 +146,7 @@ fn work_in(named: &NamedTrace<'_, '_>) -> HashMap<StringId, (i64, u64)> {
             let (start, end) = (slices.ts[slice as usize], gpu.end_of(slice));
             open.retain(|range| gpu.end_of(*range) >= start);
             let holding = open.iter().filter(|range| gpu.end_of(**range) >= end);
-            names.extend(holding.map(|range| slices.name[*range as usize]));
+            names.extend(holding.map(|range| gpu.group_name(*range as usize)));
         }
         sort::by(&mut names, Ord::cmp);
         names.dedup();

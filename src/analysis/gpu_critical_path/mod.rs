@@ -71,6 +71,9 @@ fn add(named: &NamedTrace<'_, '_>, wanted: &str, report: &mut Report) {
     caveats(named.gpu, &path, report);
 }
 
+/// What is looked at where a time range of the trace is.
+const IN_RANGE: &str = "the slices that reach into the chosen time range";
+
 /// Words for a range, the range, and its path.
 type Chosen = (String, Span, CriticalPath);
 
@@ -110,7 +113,7 @@ fn choose(gpu: &GpuTrace<'_>) -> Chosen {
     if let Some(step) = longest.and_then(|(_, i)| gpu.steps.steps.get(i)) {
         let path = CriticalPath::new(gpu, (step.start, step.end));
         if !path.segments.is_empty() {
-            let name = visible(gpu.trace.strings.get_opt(step.name).unwrap_or(""));
+            let name = visible(gpu.group_text(step.name).unwrap_or(""));
             let what = match gpu.steps.len() {
                 1 => format!("the only step ({name})"),
                 // Its kernels may take longer or shorter than others.
@@ -123,7 +126,8 @@ fn choose(gpu: &GpuTrace<'_>) -> Chosen {
         }
     }
     let window: Span = gpu.trace.extent().unwrap_or((0, 0));
-    let what = if gpu.trace.part.is_some() { "the chosen time range" } else { "the whole trace" };
+    // Slices count as a whole, so the path may be longer than the range.
+    let what = if gpu.trace.part.is_some() { IN_RANGE } else { "the whole trace" };
     (what.to_string(), window, CriticalPath::new(gpu, window))
 }
 
@@ -138,8 +142,9 @@ fn summary(what: &str, (start, end): Span, path: &CriticalPath) -> String {
     match largest.and_then(|(ns, bound)| Some((bound, share(ns, path.length)?))) {
         Some((bound, of_path)) => {
             let whole = end.saturating_sub(start);
-            // Of a range whose path is cut off, it says nothing.
-            let covered = share(path.length, whole).filter(|covered| *covered < MOST && path.n_left_out == 0);
+            // Of a range whose path is cut off, or that is none, it says nothing.
+            let is_of_all = path.n_left_out == 0 && what != IN_RANGE;
+            let covered = share(path.length, whole).filter(|covered| *covered < MOST && is_of_all);
             let (of_whole, rest) = match covered {
                 Some(covered) => (
                     format!(", {} of its {}", percent(covered), format_ns(whole)),
