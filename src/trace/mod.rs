@@ -163,8 +163,8 @@ impl Trace {
     }
 
     /// By thread: whether it only stood for another track while the file was read. It has a text for an id, no name of its own, and
-    /// nothing is on it.
-    pub fn stand_ins(&self) -> Vec<bool> {
+    /// nothing is on it. Main threads are none unless `with_main`: Chrome traces need one for what they say of the process.
+    pub fn stand_ins(&self, with_main: bool) -> Vec<bool> {
         let threads = &self.threads;
         let is_main = |thread: usize| {
             self.processes.key.get(threads.process[thread].0 as usize) == Some(&threads.key[thread])
@@ -172,7 +172,7 @@ impl Trace {
         let is_unnamed = |thread: usize| {
             matches!(threads.key[thread], tracks::Key::Text(_))
                 && (threads.name[thread].is_none() || threads.overlap_of[thread].is_some())
-                && !is_main(thread)
+                && (with_main || !is_main(thread))
         };
         let mut are: Vec<bool> = (0..threads.len()).map(is_unnamed).collect();
         let of_tracks = self.tracks.thread.iter().chain(&self.tracks.shown_as).flatten();

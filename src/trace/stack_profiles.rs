@@ -25,6 +25,30 @@ pub fn nanoseconds_exponent(unit: &str) -> Option<u8> {
 /// Name of the frame for samples without a stack, where they need one: in flame graphs and in folded differences.
 pub const NO_STACK: &str = "(no stack)";
 
+/// What a Firefox profile has beside stacks, in [`super::SourceInfo::metadata`], by name.
+pub mod firefox_facts {
+    /// Names, each with its number: `GCMajor (12)`.
+    pub const MARKERS: &str = "markers";
+    /// Names: `malloc, processCPU`.
+    pub const COUNTERS: &str = "counters";
+
+    /// What Tracedrop's exports say in [`super::super::SourceInfo::producer`].
+    pub const OWN_PRODUCER: &str = "Tracedrop";
+    /// In them, the process id of threads without one. That of several files has the number of the file and a hyphen before it.
+    pub const NO_PROCESS: &str = "none";
+    /// In them, the thread ids of profiles without one begin like this; a number follows.
+    pub const NO_THREAD: &str = "profile-";
+
+    /// Whether an id in an export of Tracedrop only stands for a missing one.
+    pub fn is_stand_in(id: &str) -> bool {
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        id.strip_prefix(NO_THREAD).is_some_and(is_number)
+            || id
+                .strip_suffix(NO_PROCESS)
+                .is_some_and(|file| file.is_empty() || file.strip_suffix('-').is_some_and(is_number))
+    }
+}
+
 /// Facts of a pprof profile about itself in [`super::SourceInfo::metadata`], by name.
 pub mod pprof_facts {
     /// Start of the recording in nanoseconds since the Unix epoch.

@@ -81,7 +81,10 @@ pub fn report(graphs: &[StackGraph]) -> Report {
         if report.summary.is_empty() {
             report.summary = summary(graph, &down);
         }
-        notes.extend(down.notes);
+        notes.extend(down.notes.into_iter().map(|note| match graphs.len() {
+            1 => note,
+            _ => format!("{}: {note}", graph.title),
+        }));
         let caption = match graph.is_difference {
             true => format!("{} {DIFFERENCE}", graph.caption),
             false => graph.caption.clone(),

@@ -400,10 +400,10 @@ fn notes(
     if no_stack.0 > 0.0 || no_stack.1 > 0.0 {
         let amount = |weight: f64| in_words(weight, graph.unit);
         let without = match graph.is_difference {
-            true => format!("{} in A, {} in B", amount(no_stack.1), amount(no_stack.0)),
+            true => format!("{} in A and {} in B", amount(no_stack.1), amount(no_stack.0)),
             false => amount(no_stack.0),
         };
-        notes.push(format!("Widths include samples without a stack: {without}."));
+        notes.push(format!("Widths include {without} without a stack."));
     }
     if let Some((side, weight)) = undrawn {
         notes.push(format!(

@@ -230,7 +230,7 @@ impl Layout {
         });
         used.extend(own);
         let mut given: HashSet<(usize, i64)> = HashSet::default();
-        for (thread, is_stand_in) in trace.stand_ins().into_iter().enumerate().take(threads.len()) {
+        for (thread, is_stand_in) in trace.stand_ins(true).into_iter().enumerate().take(threads.len()) {
             if is_stand_in {
                 // No track is of it.
                 of_threads.push((0, String::new()));

@@ -7,7 +7,7 @@
 //! that nothing has a time, but not that of one thread among others.
 
 use super::{ByTrack, Out, Step, file_prefix, has_samples, has_slices, samples_by_thread, span, walk};
-use super::{Place, place_of_row, profile_name};
+use super::{Place, beside_stacks, place_of_row, profile_name};
 use super::{Profile, other_weights_of_units, place_of, profiles};
 use crate::analysis::timeline::{process_label, shown, thread_label};
 use crate::base::hash::{HashMap, HashSet};
@@ -19,7 +19,7 @@ use crate::export::{ExporterInfo, Input, LeftOut, TextsIn, WriteFn};
 use crate::trace::profiles::ProfileRun;
 use crate::trace::samples::{FrameId, StackId};
 use crate::trace::slices::{Class, UNFINISHED};
-use crate::trace::stack_profiles::{Amount, StackProfile, nanoseconds_exponent};
+use crate::trace::stack_profiles::{Amount, StackProfile, firefox_facts, nanoseconds_exponent};
 use crate::trace::tracks::{ThreadId, TrackKind};
 use crate::trace::{Run, Trace};
 use std::io::{self, Write};
@@ -36,6 +36,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
         Steps::new(async move {
             let mut missing = write(input, out).await?.words();
             missing.append(&mut other_weights_of_units(input.run, kind_of).0);
+            missing.append(&mut beside_stacks(input.run));
             Ok(LeftOut(missing))
         })
     }),
@@ -311,7 +312,7 @@ fn write_meta(input: &Input<'_>, shared: &Shared, times: &Times, out: &mut Out<'
 
 /// A process id that is unique across traces.
 fn pid(run: &Run, number: usize, process: Option<usize>) -> String {
-    let process = process.map_or("none".to_string(), |process| process.to_string());
+    let process = process.map_or(firefox_facts::NO_PROCESS.to_string(), |process| process.to_string());
     if run.traces.len() > 1 { format!("{number}-{process}") } else { process }
 }
 
@@ -707,7 +708,7 @@ fn write_profile(
             Some(id) if run.traces.len() == 1 => id.to_string(),
             _ => pid(run, number, None),
         },
-        tid: own_tid.map_or_else(|| format!("profile-{at}"), str::to_string),
+        tid: own_tid.map_or_else(|| format!("{}{at}", firefox_facts::NO_THREAD), str::to_string),
         is_main: at == 0,
         track: None,
         marker_tracks: Vec::new(),
@@ -718,6 +719,7 @@ fn write_profile(
     let time_scale = time_scale(trace, profile);
     match time_scale {
         Some(_) => times.n_threads_with += 1,
+        None if profile.is_empty() => {}
         None => times.n_threads_without += 1,
     }
     let mut stacks = Stacks::default();
@@ -775,7 +777,7 @@ fn write_counts(
         name: profile_name(profile, at + 1, trace.profiles.len()),
         process_name: trace.source.file_name.clone(),
         pid: pid(run, number, None),
-        tid: format!("profile-{at}"),
+        tid: format!("{}{at}", firefox_facts::NO_THREAD),
         is_main: at == 0,
         track: None,
         marker_tracks: Vec::new(),

@@ -25,7 +25,7 @@ use crate::export::LeftOut;
 use crate::trace::profiles::ProfileRun;
 use crate::trace::samples::{FrameId, NO_LINE, StackId};
 use crate::trace::slices::Class;
-use crate::trace::stack_profiles::StackProfile;
+use crate::trace::stack_profiles::{StackProfile, firefox_facts};
 use crate::trace::tracks::{ThreadId, TrackKind};
 use crate::trace::{Run, Trace};
 use std::collections::BTreeMap;
@@ -201,6 +201,14 @@ fn last_digits_of(n_weights: u64) -> Option<String> {
         let weights = counted(n_weights, "weight", "weights");
         format!("the last digits of {weights} of 2^53 or more")
     })
+}
+
+/// Markers and counters of Firefox profiles, which are no stacks and were not kept.
+fn beside_stacks(run: &Run) -> Vec<String> {
+    let of_profiles = run.traces.iter().filter(|trace| !trace.stack_profiles.is_empty());
+    let facts = of_profiles.flat_map(|trace| &trace.source.metadata);
+    let are_beside = |name: &str| name == firefox_facts::MARKERS || name == firefox_facts::COUNTERS;
+    facts.filter(|(name, _)| are_beside(name)).map(|(name, names)| format!("{name}: {names}")).collect()
 }
 
 /// Whether it is the weight that shows first, of any GPU: GPUs are threads of their own.

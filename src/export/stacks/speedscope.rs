@@ -5,7 +5,8 @@
 //! flows. Frames are names: slices with the same name are one frame, whatever their category.
 
 use super::{
-    ByTrack, Out, Step, file_prefix, has_samples, has_slices, samples_by_thread, span, track_path, walk,
+    ByTrack, Out, Step, beside_stacks, file_prefix, has_samples, has_slices, samples_by_thread, span,
+    track_path, walk,
 };
 use super::{Place, other_weights_of_units, place_of, profiles};
 use super::{place_of_row, profile_name, stack_frames, thread_path};
@@ -28,9 +29,12 @@ pub const INFO: ExporterInfo = ExporterInfo {
     needs: "slices with a duration, or samples",
     applies: |run| has_slices(run) || has_samples(run),
     write: WriteFn::InSteps(|input, out| {
-        Steps::new(
-            async move { write(input, out).await.map(|()| other_weights_of_units(input.run, unit_of)) },
-        )
+        Steps::new(async move {
+            write(input, out).await?;
+            let mut left_out = other_weights_of_units(input.run, unit_of);
+            left_out.0.append(&mut beside_stacks(input.run));
+            Ok(left_out)
+        })
     }),
     reference: None,
     converts: None,

@@ -12,10 +12,11 @@ use super::{MISSING, StackRows, UNKNOWN, counts_in_words, note, push_sample};
 use crate::base::hash::HashMap;
 use crate::base::json::tape::{Ending, Item, Tape};
 use crate::base::strings::StringId;
+use crate::base::text::first_names;
 use crate::import::{Confidence, FormatInfo, ImportError};
 use crate::trace::TraceBuilder;
 use crate::trace::samples::{Frame, NO_LINE, StackId};
-use crate::trace::stack_profiles::{Amount, StackProfile};
+use crate::trace::stack_profiles::{Amount, StackProfile, firefox_facts};
 
 pub static INFO: FormatInfo = FormatInfo {
     id: "firefox-profile",
@@ -59,6 +60,9 @@ fn sniff(head: &[u8]) -> Confidence {
     }
 }
 
+/// Counters that are named.
+const MAX_COUNTERS: usize = 20;
+
 /// Texts that contain further documents, in these, and so on.
 const MAX_NESTED_TEXTS: u32 = 4;
 
@@ -77,6 +81,11 @@ fn build(mut document: Document<'_>, out: &mut TraceBuilder) -> Result<(), Impor
     }
     let mut markers = Markers::default();
     read_profile(root, &mut document.texts, (0, start_time(root)), &mut markers, out);
+    let counters = names_of_counters(root);
+    if !counters.is_empty() {
+        let words = first_names(&counters, MAX_COUNTERS);
+        out.trace.source.metadata.push((firefox_facts::COUNTERS.to_string(), words));
+    }
     if !markers.is_empty() {
         let strings = &out.trace.strings;
         let named = markers.into_iter().map(|(name, n)| match strings.get_opt(name) {
@@ -84,9 +93,25 @@ fn build(mut document: Document<'_>, out: &mut TraceBuilder) -> Result<(), Impor
             _ => (UNKNOWN.to_string(), n),
         });
         let words = counts_in_words(named);
-        out.trace.source.metadata.push(("markers".to_string(), words));
+        out.trace.source.metadata.push((firefox_facts::MARKERS.to_string(), words));
     }
     Ok(())
+}
+
+/// Counters of a profile and its processes, such as memory; each name once. They are no stacks.
+fn names_of_counters(root: Item<'_>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    let mut left = vec![root];
+    while let Some(profile) = left.pop() {
+        for counter in profile.get("counters").into_iter().flat_map(Item::items) {
+            let name = counter.get("name").and_then(Item::text).unwrap_or(UNKNOWN);
+            if !names.iter().any(|known| known == name) {
+                names.push(name.to_string());
+            }
+        }
+        left.extend(profile.get("processes").into_iter().flat_map(Item::items));
+    }
+    names
 }
 
 /// Milliseconds since the epoch from which the times of a process count.
@@ -205,7 +230,9 @@ impl Thread<'_, '_> {
         profile.kind = out.trace.strings.intern(kind);
         profile.name = self.texts.id(self.thread.get("name"), out);
         profile.thread = profile.name;
+        let is_own = out.trace.source.producer.as_deref() == Some(firefox_facts::OWN_PRODUCER);
         let mut number = |key: &str| match self.thread.get(key) {
+            Some(item) if is_own && item.text().is_some_and(firefox_facts::is_stand_in) => StringId::NONE,
             Some(item) if item.text().is_some() => self.texts.id(Some(item), out),
             Some(item) => {
                 amount(item).map_or(StringId::NONE, |number| out.trace.strings.intern(&number.to_string()))

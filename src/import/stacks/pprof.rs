@@ -40,6 +40,7 @@ fn sniff(head: &[u8]) -> Confidence {
     }
     let mut seen = [false; 16];
     let (mut n_fields, mut n_unknown) = (0, 0);
+    let mut first_text = None;
     let mut fields = Fields::new(head);
     for (number, value) in fields.by_ref().take(MAX_FIELDS) {
         n_fields += 1;
@@ -53,7 +54,11 @@ fn sniff(head: &[u8]) -> Confidence {
                 fields.by_ref().for_each(drop);
                 !fields.is_broken
             }
-            (6, Value::Bytes(_)) | (7..=10 | 12..=15, Value::Number(_)) => true,
+            (6, Value::Bytes(text)) => {
+                first_text = first_text.or(Some(text));
+                true
+            }
+            (7..=10 | 12..=15, Value::Number(_)) => true,
             (13, Value::Bytes(_)) => true,
             (1..=15, _) => false,
             _ => {
@@ -76,6 +81,8 @@ fn sniff(head: &[u8]) -> Confidence {
         // Many samples may precede everything else.
         () if seen[1] && seen[2] => Confidence::Certain,
         () if seen[2] && is_cut => Confidence::Likely,
+        // Nothing was sampled. The first of the texts is always empty.
+        () if seen[1] && first_text == Some(b"") => Confidence::Likely,
         () => Confidence::No,
     }
 }

@@ -6,8 +6,10 @@ use crate::trace::stack_profiles::{Amount, Amounts, StackProfile};
 
 /// The profiles of a trace that have no times, so no range of time is a part of them.
 pub fn n_without_times(trace: &Trace) -> usize {
-    let of_stacks =
-        trace.stack_profiles.iter().filter(|profile| profile.time_exponent(&trace.strings).is_none());
+    let of_stacks = trace
+        .stack_profiles
+        .iter()
+        .filter(|profile| !profile.is_empty() && profile.time_exponent(&trace.strings).is_none());
     of_stacks.count() + trace.profiles.len()
 }
 

@@ -45,7 +45,7 @@ impl<'a> Layout<'a> {
     ) -> Layout<'a> {
         let was = Renumbered::of(&trace.source);
         let pids = numbers.pids(trace, &was, renumbered);
-        let are_stand_ins = trace.stand_ins();
+        let are_stand_ins = trace.stand_ins(false);
         let (mut thread_order, overlaps): (Vec<u32>, Vec<u32>) = (0..trace.threads.len() as u32)
             .filter(|thread| !are_stand_ins[*thread as usize])
             .partition(|thread| trace.threads.overlap_of[*thread as usize].is_none());
