@@ -44,6 +44,7 @@ fn an_address_says_what_shows() {
     let state = after([
         Action::ShowTab(Some(2)),
         Action::ShowReport { tab: 2, report: Some("slices".to_string()) },
+        Action::ShowFile { tab: 2, file: Some("rank 1.json".to_string()) },
         Action::Sort { tab: 2, table: slices(), sort },
         filter("self>1ms"),
         Action::ChooseColumns { tab: 2, table: slices(), columns },
@@ -54,10 +55,13 @@ fn an_address_says_what_shows() {
     let fragment = state.place().fragment(LOAD);
     assert_eq!(
         fragment,
-        "tab=m3k9x.2&report=slices&sort=slices/slices:-4&filter=slices/slices:self%3E1ms\
+        "tab=m3k9x.2&report=slices&file=rank%201.json&sort=slices/slices:-4&filter=slices/slices:self%3E1ms\
          &columns=slices/slices:name,total&show=slices/slices:percent&rows=slices/slices:0,4-9&search=ge%20mm"
     );
     assert_eq!(Place::parse(&fragment, LOAD), Some(state.place()));
+    let of_all = after([Action::ShowTab(Some(2)), Action::ShowFile { tab: 2, file: Some(String::new()) }]);
+    assert_eq!(of_all.place().fragment(LOAD), "tab=m3k9x.2&file=");
+    assert_eq!(Place::parse("tab=m3k9x.2&file=", LOAD), Some(of_all.place()));
     let look = TimelineLook {
         view: (0, u64::MAX),
         selected: Some((0, 4_000_000_000)),

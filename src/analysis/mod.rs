@@ -52,7 +52,7 @@ use crate::base::{progress, steps};
 use crate::memory::labeller::Unclassified;
 use crate::memory::labelling::Stopped;
 use crate::memory::{LabelledTrace, Measured};
-use crate::report::{Block, Document, Note, NoteLevel, Report};
+use crate::report::{Block, Document, Note, NoteLevel, Report, of_file};
 use crate::trace::{Run, Trace, losses};
 use memory_query::MemoryQuery;
 use std::cell::OnceCell;
@@ -135,6 +135,11 @@ impl AnalysisInfo {
         if !losses.is_empty() && self.tells_losses(context.run) {
             let warn = |text| Block::Note(Note { level: NoteLevel::Warning, text });
             report.blocks.splice(0..0, losses.into_iter().map(warn));
+        }
+        let files: Vec<&str> =
+            context.run.traces.iter().map(|trace| trace.source.file_name.as_str()).collect();
+        if files.len() > 1 {
+            of_file::join_notes(&mut report.blocks, &files);
         }
         report.lead_with_warnings();
         report.name_own_tables();

@@ -1,5 +1,6 @@
 //! Names of what a report says of one of several traces.
 
+use crate::report::{Block, Report, of_file};
 use crate::trace::Trace;
 use std::borrow::Cow;
 
@@ -15,6 +16,18 @@ pub fn numbered(id: &str, number: usize) -> Cow<'_, str> {
 pub fn titled(title: &str, trace: &Trace, n_traces: usize) -> String {
     match n_traces {
         1 => title.to_string(),
-        _ => format!("{title}: {}", trace.source.file_name),
+        _ => of_file::titled(title, &trace.source.file_name),
+    }
+}
+
+/// Puts the name of its file before the notes that a report of `n_traces` has on a trace: those from its block number `since` on.
+pub fn name_notes(report: &mut Report, since: usize, trace: &Trace, n_traces: usize) {
+    if n_traces == 1 {
+        return;
+    }
+    for block in report.blocks.iter_mut().skip(since) {
+        if let Block::Note(note) = block {
+            note.text = of_file::noted(&note.text, &trace.source.file_name);
+        }
     }
 }

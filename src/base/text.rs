@@ -62,6 +62,15 @@ pub fn capitalized(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
+/// Names with commas; of more than `max`, the first ones and how many more there are.
+pub fn first_names<S: AsRef<str>>(names: &[S], max: usize) -> String {
+    let first: Vec<&str> = names.iter().take(max).map(AsRef::as_ref).collect();
+    match names.len().saturating_sub(max) {
+        0 => first.join(", "),
+        n_more => format!("{} and {n_more} more", first.join(", ")),
+    }
+}
+
 /// Bytes in hexadecimal, as for checksums.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()

@@ -9,6 +9,7 @@ pub mod document;
 pub mod facts;
 pub mod findings;
 pub mod notes;
+pub mod of_file;
 pub mod scroll;
 pub mod table;
 pub mod value;

@@ -80,6 +80,44 @@ pageTest('ranks are combined into one run in one tab, and each file opens alone 
   assert.deepEqual(await tabNames(page), ['2 ranks', RANKS[1]]);
 });
 
+pageTest('a report with many parts of each rank shows those of one, chosen for all reports, and of all on request', async (page) => {
+  await pick(page, PATHS);
+  await read(page);
+  const titles = async () => (await report(page).locator('.turn h3').allTextContents()).map((title) => title.trim());
+  const areOf = async (name) => {
+    const all = await titles();
+    assert.ok(all.length > 4 && all.every((title) => title.endsWith(`: ${name}`)), all.join(' | '));
+  };
+  const choice = report(page).getByLabel('File', { exact: true });
+  await showReport(page, 'Idle and launch');
+  assert.equal(await choice.inputValue(), RANKS[0]);
+  await areOf(RANKS[0]);
+  await choice.selectOption(RANKS[1]);
+  await report(page).getByRole('heading', { name: `Launches: ${RANKS[1]}`, exact: true }).waitFor();
+  await areOf(RANKS[1]);
+  assert.match(page.url(), /&file=rank1\.json\.gz/);
+  assert.ok((await panel(page).locator('.report-headings').textContent()).includes(`Launches: ${RANKS[1]}`));
+  // The choice holds for the other reports; a report on all ranks together has none.
+  await showReport(page, 'Kernels');
+  assert.ok((await titles()).every((title) => title.endsWith(`: ${RANKS[1]}`)));
+  await showReport(page, 'Ranks');
+  assert.equal(await choice.count(), 0);
+  await showReport(page, 'Idle and launch');
+  await choice.selectOption('All 2 files');
+  await report(page).getByRole('heading', { name: `Launches: ${RANKS[0]}`, exact: true }).waitFor();
+  await report(page).getByRole('heading', { name: `Launches: ${RANKS[1]}`, exact: true }).waitFor();
+  await page.goBack();
+  await page.goBack();
+  await page.goBack();
+  // A table of another file that one is led to brings its file.
+  await choice.selectOption(RANKS[0]);
+  await page.keyboard.press('/');
+  await page.getByRole('searchbox', { name: 'Search' }).fill(`Launches: ${RANKS[1]}`);
+  await page.getByRole('option').first().click();
+  await report(page).getByRole('heading', { name: `Launches: ${RANKS[1]}`, exact: true }).waitFor();
+  assert.equal(await choice.inputValue(), RANKS[1]);
+});
+
 pageTest('large files of a run, plain and compressed, are parsed one after the other with the same helpers', async (page) => {
   const events = (n, seed) =>
     Array.from({ length: n }, (_, i) => ({ name: `op ${(i * 7919 + seed) % 1009}`, cat: 'cpu_op', ph: 'X', ts: i * 3, dur: 1 + ((i * 31 + seed) % 89) / 31, pid: 1, tid: 1 }));

@@ -6,6 +6,7 @@ use crate::analysis::gpu::{GpuTrace, Tool};
 use crate::base::hash::{HashMap, HashSet};
 use crate::base::sort;
 use crate::base::strings::StringId;
+use crate::base::text::first_names;
 use crate::base::units::{counted, format_ns, group_digits};
 use crate::report::Report;
 use crate::trace::links::LinkTable;
@@ -45,19 +46,13 @@ pub fn missing(gpu: &GpuTrace<'_>) -> Option<String> {
     }
     let mut by_name: Vec<(&str, u64)> = by_name.into_iter().collect();
     sort::by(&mut by_name, |a, b| (b.1, a.0).cmp(&(a.1, b.0)));
-    let mut names: Vec<String> = by_name
-        .iter()
-        .take(N_NAMES)
-        .map(|(name, n)| format!("{name} {}", group_digits(i128::from(*n))))
-        .collect();
-    if by_name.len() > N_NAMES {
-        names.push(format!("{} more", by_name.len() - N_NAMES));
-    }
+    let names: Vec<String> =
+        by_name.iter().map(|(name, n)| format!("{name} {}", group_digits(i128::from(*n)))).collect();
     Some(format!(
         "{} of {} kernel and graph launches have no timed device record ({})",
         group_digits(i128::from(n_missing)),
         group_digits(i128::from(gpu.recorded.n_launches)),
-        names.join(", ")
+        first_names(&names, N_NAMES)
     ))
 }
 
@@ -69,12 +64,8 @@ fn names(gpu: &GpuTrace<'_>, all: &[StringId]) -> String {
     }
     let mut by_name: Vec<(&str, u64)> = by_name.into_iter().collect();
     sort::by(&mut by_name, |a, b| (b.1, a.0).cmp(&(a.1, b.0)));
-    let text: Vec<String> = by_name.iter().take(N_NAMES).map(|(name, n)| format!("{name} ({n})")).collect();
-    let more = match by_name.len().saturating_sub(N_NAMES) {
-        0 => String::new(),
-        n => format!(" and {n} more"),
-    };
-    text.join(", ") + &more
+    let names: Vec<String> = by_name.iter().map(|(name, n)| format!("{name} ({n})")).collect();
+    first_names(&names, N_NAMES)
 }
 
 /// Number of records that repeat another one: name, stream, start, end and correlation id are equal.

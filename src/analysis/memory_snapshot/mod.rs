@@ -12,7 +12,7 @@ pub(super) mod segments;
 mod sites;
 pub(super) mod usage;
 
-use super::several::{numbered, titled};
+use super::several::{name_notes, numbered, titled};
 use super::timeline::{integers, texts};
 use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::base::sort;
@@ -126,6 +126,7 @@ fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
     let snapshots: Vec<Snapshot<'_>> = context.run.traces.iter().filter_map(Snapshot::new).collect();
     for (number, snapshot) in snapshots.iter().enumerate() {
+        let n_before = report.blocks.len();
         let title = |title: &str| titled(title, snapshot.trace, snapshots.len());
         let id = |id: &str| numbered(id, number).into_owned();
         let sites = sites::by_place(snapshot, Choice::Program);
@@ -192,6 +193,7 @@ fn run(context: &Context<'_>) -> Report {
         report.table(allocations::table(snapshot, id("allocations"), title("Largest allocations")));
         report.table(actions(snapshot, id("actions"), title("Events by action")));
         report.table(usage::table(snapshot, id("usage"), title("Memory over time")));
+        name_notes(&mut report, n_before, snapshot.trace, snapshots.len());
     }
     report
 }

@@ -9,7 +9,7 @@ use super::{AnalysisInfo, Context, Group};
 use crate::analysis::gpu::facts::{integer, text};
 use crate::analysis::gpu::stats::share;
 use crate::analysis::mrm::clock::Clock;
-use crate::analysis::several::{numbered, titled};
+use crate::analysis::several::{name_notes, numbered, titled};
 use crate::base::hash::HashMap;
 use crate::base::sort;
 use crate::base::units::{Unit, counted, format_bytes};
@@ -58,6 +58,7 @@ fn run(context: &Context<'_>) -> Report {
     let is_of_memory = |trace: &&Trace| value(trace, "peak_live_bytes").is_some();
     let traces: Vec<&Trace> = context.run.traces.iter().filter(is_of_memory).collect();
     for (number, trace) in traces.iter().enumerate() {
+        let n_before = report.blocks.len();
         let title = |title: &str| titled(title, trace, traces.len());
         let id = |id: &str| numbered(id, number).into_owned();
         let known = |name: &str| value(trace, name).and_then(|value| value.parse::<i64>().ok());
@@ -117,6 +118,7 @@ fn run(context: &Context<'_>) -> Report {
             peak,
         ));
         report.table(sites.table(id("allocation_sites"), title("Allocation sites"), trace, is_aggregated));
+        name_notes(&mut report, n_before, trace, traces.len());
     }
     report
 }

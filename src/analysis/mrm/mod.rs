@@ -9,6 +9,7 @@ pub mod tables;
 pub mod trust;
 
 use super::{AnalysisInfo, Context, Group, run_files};
+use crate::base::text::first_names;
 use crate::base::units::{Unit, counted, format_integer, group_digits};
 use crate::memory::labelling::Stopped;
 use crate::memory::ranges::{self, AddressRange};
@@ -16,7 +17,7 @@ use crate::memory::suitability::Thresholds;
 use crate::memory::summary::{self, KindSummary};
 use crate::memory::{Kind, LabelledTrace};
 use crate::memory_run::KV_RANGES;
-use crate::report::{Block, Facts, Report};
+use crate::report::{Block, Facts, Report, of_file};
 use crate::trace::Run;
 use crate::trace::builder::issues::ACCESSES_LEFT_OUT;
 use tables::Source;
@@ -90,11 +91,11 @@ pub fn number_blocks(report: &mut Report, number: usize, file_name: &str) {
             Block::Table(table) => (&mut table.id, &mut table.title),
             Block::Chart(chart) => (&mut chart.id, &mut chart.title),
             Block::Facts(facts) => {
-                facts.title = format!("{}: {file_name}", facts.title);
+                facts.title = of_file::titled(&facts.title, file_name);
                 continue;
             }
             Block::Note(note) => {
-                note.text = format!("{file_name}: {}", note.text);
+                note.text = of_file::noted(&note.text, file_name);
                 continue;
             }
             Block::Findings(_) => continue,
@@ -102,7 +103,7 @@ pub fn number_blocks(report: &mut Report, number: usize, file_name: &str) {
         if number > 0 {
             *id = format!("{id}_{}", number + 1).into();
         }
-        *title = format!("{title}: {file_name}");
+        *title = of_file::titled(title, file_name);
     }
 }
 
@@ -310,10 +311,7 @@ fn warn_of_phases(view: &LabelledTrace<'_>, context: &Context<'_>, report: &mut 
     }
     let unused = &view.phases.unused;
     if !unused.is_empty() {
-        let mut names = unused[..unused.len().min(MAX_NAMED)].join(", ");
-        if unused.len() > MAX_NAMED {
-            names.push_str(&format!(" and {} more", unused.len() - MAX_NAMED));
-        }
+        let names = first_names(unused, MAX_NAMED);
         report.warning(format!(
             "Events without effect: {names}. Phases are made of the events model_load, generation and teardown, each with \
              _start and _end."

@@ -4,6 +4,7 @@ pub mod far_away;
 mod findings;
 
 use self::far_away::FarAway;
+use super::several::name_notes;
 use super::timeline::{self, cut, integers, key_text, process_label, texts, with_left_out};
 use super::{AnalysisInfo, Context, Group, slices};
 use crate::base::units::{Unit, counted, format_ns, group_digits};
@@ -43,7 +44,9 @@ fn run(context: &Context<'_>) -> Report {
     // Rows of fleets are no events: their report has all there is.
     for trace in run.traces.iter().filter(|trace| trace.fleet.is_none()) {
         // The hottest names are listed once, for all traces together, right after the facts of the first one.
+        let n_before = report.blocks.len();
         let (slices, threads) = add_trace(&mut report, trace, run.traces.len() > 1, hottest.take());
+        name_notes(&mut report, n_before, trace, run.traces.len());
         n_slices += slices;
         n_threads += threads;
     }

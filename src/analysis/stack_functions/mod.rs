@@ -265,11 +265,13 @@ fn report(context: &Context<'_>) -> Report {
     let mut without = None;
     for (number, weight) in detailed.into_iter().enumerate() {
         let tree = CallTree::new(weight.trace, &weight.profiles);
+        let n_before = report.blocks.len();
         match add_weight(&mut report, weight, &tree, number, weights.len() > 1, context.run.traces.len()) {
             Ok(headline) if report.summary.is_empty() => report.summary = headline,
             Ok(_) => {}
             Err(why) => without = without.or(Some(why)),
         }
+        several::name_notes(&mut report, n_before, weight.trace, context.run.traces.len());
     }
     if report.summary.is_empty() {
         report.summary = without.unwrap_or_default();

@@ -1,5 +1,6 @@
 //! A file's reports.
 
+use super::file_choice::{FileChoice, Parts};
 use super::{FileCard, LinkCard, MomentChoice, SidesCard, choose_moment};
 use crate::app::blocks::{ChartBlock, FactsBlock, FindingsBlock, Judgements, NoteBlock, TableBlock};
 use crate::app::browser;
@@ -19,6 +20,7 @@ use tracedrop::analysis::{Group, Query};
 use tracedrop::base::sort;
 use tracedrop::engine::protocol::{BlockView, DocumentView, ReportView};
 use tracedrop::report::Facts;
+use tracedrop::report::of_file::file_of_title;
 
 /// Lengths of "slowest" and "longest" lists to choose from.
 const TOPS: [u32; 4] = [10, 25, 100, 1000];
@@ -223,7 +225,7 @@ fn ReportList(
             .with(|document| {
                 let (document, shown) = (document.as_ref()?, shown.get()?);
                 let report = document.reports.iter().find(|report| report.id == shown)?;
-                Some(headings_of(document, report))
+                Some(tab.file.with(|file| headings_of(document, report, file.as_deref())))
             })
             .unwrap_or_default()
     });
@@ -301,26 +303,24 @@ const MAX_HEADINGS: usize = 24;
 /// The blocks of the report that shows.
 const BLOCKS_SHOWN: &str = ".panel:not([hidden]) .report:not([hidden]) > .turn";
 
-/// Headings in a report, with the numbers of their blocks. Where there are many, the blocks of each file have its name instead.
-fn headings_of(document: &DocumentView, report: &ReportView) -> Vec<(usize, String)> {
+/// Headings in a report, with the numbers of their blocks among those that show for the chosen file. Where there are many, the blocks
+/// of each file have its name instead.
+fn headings_of(document: &DocumentView, report: &ReportView, file: Option<&str>) -> Vec<(usize, String)> {
     let title = |block: &BlockView| match block {
         BlockView::Facts(facts) => facts.title.clone(),
         BlockView::Chart(chart) => chart.title.clone(),
         BlockView::Table(table) => table.title.clone(),
         BlockView::Note(_) | BlockView::Findings(_) => String::new(),
     };
-    let all = report.blocks.iter().map(title).enumerate();
+    let parts = Parts::of(document, report);
+    let all = parts.shown_blocks(file).map(|at| title(&report.blocks[at])).enumerate();
     let mut headings: Vec<(usize, String)> =
         all.filter(|(_, title)| !title.is_empty() && *title != report.title).collect();
     if headings.len() > MAX_HEADINGS {
-        // See `several::titled`.
-        let file_of = |title: &str| {
-            let names = document.files.iter().map(|file| &file.file.name);
-            names.filter(|name| title.ends_with(name.as_str())).max_by_key(|name| name.len()).cloned()
-        };
+        let names: Vec<&str> = document.files.iter().map(|file| file.file.name.as_str()).collect();
         for (_, title) in &mut headings {
-            if let Some(file) = file_of(title) {
-                *title = file;
+            if let Some(file) = file_of_title(title, &names) {
+                *title = names[file].to_string();
             }
         }
         headings.dedup_by(|next, heading| next.1 == heading.1);
@@ -333,10 +333,10 @@ fn to_top_of_reports() {
     browser::after(0, || browser::scroll_up_to(".panel:not([hidden]) .reports"));
 }
 
-/// The first values of a report, and their place among its blocks.
-fn first_facts(report: &ReportView) -> Option<(usize, &Facts)> {
-    report.blocks.iter().enumerate().find_map(|(at, block)| match block {
-        BlockView::Facts(facts) => Some((at, facts)),
+/// The first values in a report of the blocks that show, and their place among all.
+fn first_facts<'a>(report: &'a ReportView, shown: &[usize]) -> Option<(usize, &'a Facts)> {
+    shown.iter().find_map(|at| match report.blocks.get(*at)? {
+        BlockView::Facts(facts) => Some((*at, facts)),
         _ => None,
     })
 }
@@ -404,17 +404,44 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
     });
     let format =
         memo(move || document.with(|it| it.as_ref().map(|it| it.file.format_id.clone()).unwrap_or_default()));
+    let parts = memo(move || {
+        let parts = |document: &Arc<DocumentView>| {
+            let report = id.with_value(|id| document.reports.iter().find(|report| report.id == *id))?;
+            Some(Arc::new(Parts::of(document, report)))
+        };
+        document.with(|document| document.as_ref().and_then(parts)).unwrap_or_default()
+    });
+    let shown_blocks = memo(move || {
+        parts.with(|parts| tab.file.with(|file| parts.shown_blocks(file.as_deref()).collect::<Vec<usize>>()))
+    });
+    // What one is led to shows, whatever file is chosen.
+    effect(move || {
+        let hidden_in = tab.led_to.with(|rows| {
+            let rows = rows.as_ref().filter(|rows| id.with_value(|id| *id == rows.report))?;
+            let at = with_report(document, id, |report| {
+                let is_it =
+                    |block: &BlockView| matches!(block, BlockView::Table(table) if table.id == rows.table);
+                report.blocks.iter().position(is_it)
+            })
+            .flatten()?;
+            parts.with(|parts| tab.file.with(|file| parts.hides(at, file.as_deref()).map(str::to_string)))
+        });
+        if let Some(file) = hidden_in {
+            tab.show_file(Some(file));
+        }
+    });
     // What the first values of a report judge stands above everything that can be asked.
     let judgements = memo(move || {
         with_report(document, id, |report| {
-            let first = first_facts(report).map(|(_, facts)| &facts.facts);
+            let first = shown_blocks.with(|shown| first_facts(report, shown)).map(|(_, facts)| &facts.facts);
             first.into_iter().flatten().filter(|fact| fact.mark.is_some()).cloned().collect::<Vec<_>>()
         })
         .unwrap_or_default()
     });
     let blocks = memo(move || {
         with_report(document, id, |report| {
-            report.blocks.iter().enumerate().map(|(at, block)| key_of(at, block)).collect::<Vec<_>>()
+            let there = |at: &usize| Some(key_of(*at, report.blocks.get(*at)?));
+            shown_blocks.with(|shown| shown.iter().filter_map(there).collect::<Vec<_>>())
         })
         .unwrap_or_default()
     });
@@ -427,7 +454,9 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
                     let Some(BlockView::Facts(facts)) = report.blocks.get(at) else { return None };
                     let mut facts = facts.clone();
                     // Its judgements stand at the top.
-                    if first_facts(report).map(|(first, _)| first) == Some(at) {
+                    if shown_blocks.with(|shown| first_facts(report, shown)).map(|(first, _)| first)
+                        == Some(at)
+                    {
                         facts.facts.retain(|fact| fact.mark.is_none());
                     }
                     (!facts.facts.is_empty()).then_some(facts)
@@ -494,9 +523,12 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
                     <p class="report-summary"><bdi>{move || prose(&summary.get())}</bdi></p>
                 </Show>
             </div>
-            <Show when=move || can_ask.get()>
-                <TopChoice tab document id />
-            </Show>
+            <div class="report-choices">
+                <FileChoice tab parts />
+                <Show when=move || can_ask.get()>
+                    <TopChoice tab document id />
+                </Show>
+            </div>
         </header>
         <Judgements facts=judgements />
         {move || {

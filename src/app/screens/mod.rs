@@ -5,6 +5,7 @@ mod custom_rules;
 mod document;
 mod drop_overlay;
 mod export_menus;
+mod file_choice;
 mod files;
 mod flame;
 mod frame;

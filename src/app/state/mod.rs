@@ -106,6 +106,8 @@ pub struct Tab {
     pub n_refused: RwSignal<u32>,
     /// `id` of the visible report; `None` for the first one.
     pub report: Memo<Option<String>>,
+    /// See [`crate::app::view_state::TabView::file`].
+    pub file: Memo<Option<String>>,
     /// Rows that are led to; their table scrolls there and takes the value.
     pub led_to: RwSignal<Option<RowsOf>>,
     /// Text of a finding to show.
@@ -268,6 +270,7 @@ impl Tab {
             document: RwSignal::new(None),
             n_refused: RwSignal::default(),
             report: memo(move || view.with(|view| view.tab(id).and_then(|tab| tab.report.clone()))),
+            file: memo(move || view.with(|view| view.tab(id).and_then(|tab| tab.file.clone()))),
             led_to: RwSignal::new(None),
             led_to_finding: RwSignal::new(None),
             format: StoredValue::new(None),

@@ -104,6 +104,11 @@ impl Tab {
         self.app.act(Action::ShowReport { tab: self.id, report });
     }
 
+    /// Shows the parts of a file in reports on several; empty for all.
+    pub fn show_file(self, file: Option<String>) {
+        self.app.act(Action::ShowFile { tab: self.id, file });
+    }
+
     /// Shows a report and orders and filters of tables as a sender saw them.
     pub fn look_as(self, report: Option<String>, mut tables: Vec<TableSpot>) {
         tables.retain(|spot| spot.query != TableQuery::default());

@@ -17,6 +17,11 @@ pub enum Action {
         tab: u32,
         report: Option<String>,
     },
+    /// Show the parts of a file in reports on several; empty for all.
+    ShowFile {
+        tab: u32,
+        file: Option<String>,
+    },
     Sort {
         tab: u32,
         table: TableName,
@@ -100,6 +105,7 @@ pub fn reduce(mut state: ViewState, action: Action) -> ViewState {
         }
         Action::Search(text) => state.search = text,
         Action::ShowReport { tab, report } => state.tab_mut(tab).report = report,
+        Action::ShowFile { tab, file } => state.tab_mut(tab).file = file,
         Action::Sort { tab, table, sort } => state.tab_mut(tab).change(&table, |look| {
             look.query.sort = sort;
             look.rows = RowSet::default();

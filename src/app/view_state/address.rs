@@ -4,6 +4,7 @@
 //! #tab=m3k9x.2&report=slices&sort=slices/slices:-4&filter=slices/slices:self%3E1ms&rows=slices/slices:0,4-9
 //! ```
 //! `flame=` is how the flame graph is looked at, see [`super::flame_look`]. `time=` is what is in view in the timeline, `event=` and `stretch=` what is selected in it, `find=` what is searched for there, `tracks=` which tracks show, `pinned=` and `folds=` those at the top and those that are folded or open unlike at first.
+//! `file=` is the file whose parts show in reports on several, nothing behind it stands for all.
 //! `columns=` lists the chosen columns of a table, `show=` says how its amounts are shown, `search=` is the text of the search over
 //! everything.
 
@@ -24,6 +25,9 @@ impl Place {
             parts.push(format!("tab={load}.{}", tab.id));
             if let Some(report) = &tab.report {
                 parts.push(format!("report={}", encoded(report)));
+            }
+            if let Some(file) = &tab.file {
+                parts.push(format!("file={}", encoded(file)));
             }
             if let Some(look) = &tab.timeline {
                 let TimelineLook { view, selected, stretch, search, tracks, pinned, color_by, folds } = look;
@@ -88,6 +92,7 @@ impl Place {
                 }
                 "search" => place.search = decoded(value),
                 "report" => tab.report = decoded(value),
+                "file" => tab.file = decoded(value),
                 "flame" => tab.flame = flame_look::parse(value),
                 "time" => {
                     if let Some(view) = pair(value) {

@@ -40,6 +40,9 @@ pub struct TabView {
     pub id: u32,
     /// `id` of the report; `None` for the first one.
     pub report: Option<String>,
+    /// Name of the file whose parts of reports show, where they have parts of several; empty for all files, `None` for as many as are
+    /// not too much.
+    pub file: Option<String>,
     /// Invariant: ordered by name, one for each table, none that is as by default.
     pub tables: Vec<TableLook>,
     /// Of the timeline; `None` for all of it.

@@ -1,5 +1,6 @@
 //! Texts of reports and their settings.
 
+use super::number;
 use tracedrop::analysis::Group;
 
 /// Texts of reports and their settings.
@@ -16,6 +17,9 @@ pub struct ReportsWords {
     pub of_self_time: fn(f64) -> String,
     pub of_samples: fn(f64) -> String,
     pub top_label: &'static str,
+    /// The file whose parts of a report show.
+    pub file_label: &'static str,
+    pub all_files: fn(u64) -> String,
     pub own_rules_title: &'static str,
     pub own_rules_explanation: &'static str,
     pub own_peaks_title: &'static str,
@@ -78,6 +82,8 @@ pub const ENGLISH: ReportsWords = ReportsWords {
     of_self_time: |share| format!("{:.1}% of self time", 100.0 * share),
     of_samples: |share| format!("{:.1}% of samples", 100.0 * share),
     top_label: "Rows per list",
+    file_label: "File",
+    all_files: |n| format!("All {} files", number(n)),
     own_rules_title: "Custom kernel rules",
     own_rules_explanation: "One rule per line, matched before the built-in rules: operation | family | library | conditions. Conditions are \
                             “base starts my_kernel_” (function), “space has my_lib” (namespaces) or “args has …”, joined by “&”. \
