@@ -93,6 +93,8 @@ impl Around {
 
 impl Grade {
     pub fn new(gpu: &GpuTrace<'_>) -> Grade {
+        // Files in whole microseconds may have nothing but kernels of 0 ns: each counts the same.
+        let takes_time = gpu.work.iter().any(|work| !gpu.is_migration(work) && work.dur() > 0);
         let mut time = 0i64;
         let mut linked = [0i64; 5];
         let mut by_graph = 0i64;
@@ -100,7 +102,7 @@ impl Grade {
         // Kernels of a graph come one after the other and share their launch.
         let mut around = Around::default();
         for work in gpu.work.iter().filter(|work| !gpu.is_migration(work)) {
-            let dur = work.dur();
+            let dur = if takes_time { work.dur() } else { 1 };
             let add = |sum: &mut i64, counts: bool| *sum = sum.saturating_add(if counts { dur } else { 0 });
             add(&mut time, true);
             let has_launch = work.launch != NONE;
@@ -243,8 +245,8 @@ impl Grade {
                 )
                 .with_bar()
                 .hint(
-                    "share of total kernel time linked to this data, without page migrations, which nothing launches; for \
-                     device records, share of launches",
+                    "share of total kernel time linked to this data, or of kernels if all take 0 ns, without page migrations, which \
+                     nothing launches; for device records, share of launches",
                 ),
                 Column::text(
                     "without",

@@ -310,6 +310,11 @@ impl TraceReport<'_, '_> {
             }
             if let Some(table) = self.steps(&devices) {
                 report.table(table);
+            } else if self.gpu.steps.is_empty() && self.gpu.has_steps_on_gpu() {
+                report.info(
+                    "Steps are marked on the GPU only, so times cover all of the trace: which kernels are of a step is not recorded. \
+                     User annotations have the time of each.",
+                );
             } else if self.gpu.steps.is_empty() {
                 report.info(format!(
                     "No steps in this trace, so times cover all of it. Annotations such as ProfilerStep#3, \

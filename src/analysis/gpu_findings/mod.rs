@@ -20,8 +20,9 @@ use super::gpu::stats::{SumNs, percent};
 use super::gpu::{Lack, Tool};
 use super::{gpu_breakdown, gpu_idle, gpu_ranks};
 use crate::base::sort;
-use crate::base::text::capitalized;
+use crate::base::text::{capitalized, first_names};
 use crate::base::units::counted;
+use crate::report::of_file::file_of_title;
 use crate::report::{Block, Facts, Finding, Findings, Report, Value};
 use crate::trace::{Run, Trace};
 use gpu_breakdown::ENOUGH;
@@ -37,8 +38,8 @@ pub const INFO: ConclusionInfo = ConclusionInfo {
 /// Minimum share of GPU time for a finding.
 const WORTH: f64 = 0.02;
 
-/// Minimum share of kernel time with known launches before anything is said about waiting for the host.
-const ENOUGH_LAUNCHES: f64 = 0.5;
+/// Files that a note names.
+const MAX_NAMED: usize = 3;
 
 /// Findings of other ranks of at least this share of the largest are not called smaller.
 const ALIKE: f64 = 0.99;
@@ -92,7 +93,7 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
     let mut largest: Vec<(usize, Finding)> = Vec::new();
     let mut gains: Vec<(usize, Finding)> = Vec::new();
     let mut are_all_ranks = true;
-    let mut can_tell_launches = true;
+    let mut without_launches: Vec<String> = Vec::new();
     let mut any_ambiguous = false;
     let mut any_idle_unknown = false;
     let mut any_capture = false;
@@ -111,7 +112,10 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
         n_with_work += 1;
         any_ambiguous |= reader.ambiguous_launches().is_some();
         n_gpus = n_gpus.max(reader.n_gpus());
-        can_tell_launches &= reader.coverage(gpu_breakdown::LAUNCHES) >= ENOUGH_LAUNCHES;
+        if !reader.knows_launches() {
+            let file = &trace.source.file_name;
+            without_launches.push(name_of(reports, file));
+        }
         let idle_is_partial = reader
             .table(gpu_breakdown::BREAKDOWN)
             .is_some_and(|table| table.rows().any(|row| row.text("part") == NOT_RECORDED));
@@ -158,7 +162,6 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
         sort::by_key(findings, |finding| std::cmp::Reverse(finding.time));
         findings.truncate(N_FINDINGS);
     }
-    let tool = traces.first().map_or(Tool::Other, |trace| Tool::of(trace));
     let mut report = Report::new(INFO.id, INFO.title);
     // With several ranks, the chart covers all of them.
     let find = |id: &str| reports.iter().find(|report| report.id == id);
@@ -211,14 +214,18 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
         },
         ..opportunities
     });
-    if !can_tell_launches {
+    if !without_launches.is_empty() {
         let known = if any_ambiguous { "known" } else { "recorded" };
+        let of = match without_launches.len() == n_with_work {
+            true => String::new(),
+            false => format!(" of {}", first_names(&without_launches, MAX_NAMED)),
+        };
         report.info(format!(
-            "Most kernels have no {known} launch, so the causes of idle time are unknown. See “Data available in this trace” in \
-             GPU time."
+            "Most idle time{of} has no known cause, as the kernels after it have no {known} launch. See “Data available in this \
+             trace” in GPU time."
         ));
     }
-    if let Some(grade) = find(gpu_breakdown::INFO.id).and_then(|report| grade_of(report, reports, tool)) {
+    if let Some(grade) = find(gpu_breakdown::INFO.id).and_then(|report| grade_of(report, reports, &traces)) {
         report.info(grade);
     }
     Some(report)
@@ -232,17 +239,44 @@ fn with_wait(summary: &str, share: f64) -> String {
     }
 }
 
-/// Detail grade of the first trace, from the GPU time report, and the data it lacks, in a sentence.
-fn grade_of(report: &Report, reports: &[Report], tool: Tool) -> Option<String> {
-    let grade = report.blocks.iter().find_map(|block| match block {
-        Block::Facts(facts) => facts.facts.iter().find(|fact| fact.id == "grade"),
-        _ => None,
-    })?;
-    let Value::Text(letter) = &grade.value else { return None };
-    let coverage = Reader::new(reports, 0).table(gpu_breakdown::COVERAGE)?;
+/// A file within a sentence: `rank 1`, or its name.
+fn name_of(reports: &[Report], file: &str) -> String {
+    ranks::rank_of(reports, file).map_or_else(|| file.to_string(), |rank| rank.to_lowercase())
+}
+
+/// Detail grades of the traces with a number each, from the GPU time report.
+fn grades<'a>(report: &'a Report, traces: &[&Trace]) -> Vec<(usize, &'a str)> {
+    let names: Vec<&str> = traces.iter().map(|trace| trace.source.file_name.as_str()).collect();
+    let of_block = |block: &'a Block| {
+        let Block::Facts(facts) = block else { return None };
+        let grade = facts.facts.iter().find(|fact| fact.id == "grade")?;
+        let Value::Text(letter) = &grade.value else { return None };
+        let number = if names.len() == 1 { Some(0) } else { file_of_title(&facts.title, &names) };
+        Some((number?, letter.as_str()))
+    };
+    report.blocks.iter().filter_map(of_block).collect()
+}
+
+/// The lowest detail grade and the data that its trace lacks, in a sentence.
+fn grade_of(report: &Report, reports: &[Report], traces: &[&Trace]) -> Option<String> {
+    let grades = grades(report, traces);
+    let (number, letter) =
+        *grades.iter().reduce(|lowest, other| if other.1 > lowest.1 { other } else { lowest })?;
+    let n_better = grades.iter().filter(|(_, other)| *other != letter).count();
+    let of = match n_better {
+        0 => String::new(),
+        n => {
+            let file = &traces.get(number)?.source.file_name;
+            format!(" in {}, better in {}", name_of(reports, file), counted(n as u64, "other", "others"))
+        }
+    };
+    let tool = Tool::of(traces.get(number)?);
+    let coverage = Reader::new(reports, number).table(gpu_breakdown::COVERAGE)?;
     // What such files never have is nothing that a better recording would bring.
-    let is_never =
-        |row: &Row<'_>| Lack::of_name(&row.text("what")).is_some_and(|lack| tool.way(lack) == Way::Never);
+    let is_never = |row: &Row<'_>| {
+        row.flag("there") != Some(true)
+            && Lack::of_name(&row.text("what")).is_some_and(|lack| tool.way(lack) == Way::Never)
+    };
     let is_lacking = |row: &Row<'_>| {
         row.flag("there")
             .is_some_and(|there| !there || row.float("coverage").is_some_and(|share| share < ENOUGH))
@@ -274,7 +308,7 @@ fn grade_of(report: &Report, reports: &[Report], tool: Tool) -> Option<String> {
             None => partly.push((of, vec![name])),
         }
     }
-    let mut text = format!("Trace detail: {letter} (of A–D).");
+    let mut text = format!("Trace detail: {letter} (of A–D){of}.");
     let mut lacks: Vec<String> =
         partly.iter().map(|(of, names)| format!("{} cover only {of}", enumerated(names, "and"))).collect();
     let in_file = "parts of the file";
@@ -387,9 +421,9 @@ impl Evidence<'_> {
         if self.idle_is_partial { "at least " } else { "" }
     }
 
-    /// Whether enough kernel time has known launches.
+    /// See [`Reader::knows_launches`].
     fn knows_launches(&self) -> bool {
-        self.reader.coverage(gpu_breakdown::LAUNCHES) >= ENOUGH_LAUNCHES
+        self.reader.knows_launches()
     }
 
     /// Finding with an upper bound of `time` nanoseconds.

@@ -1,10 +1,15 @@
 //! Tables of finished reports, read by the names of their columns.
 
+use crate::analysis::gpu::gaps::{NO_DEVICE_RECORD, UNKNOWN};
 use crate::analysis::gpu::model::Ambiguous;
+use crate::analysis::gpu::stats::SumNs;
 use crate::analysis::several::numbered;
-use crate::analysis::{TableHandle, gpu_breakdown};
+use crate::analysis::{TableHandle, gpu_breakdown, gpu_idle};
 use crate::filter;
 use crate::report::{Report, RowsOf, Table, Value};
+
+/// Share of idle time, or of kernel time, that must be known to speak of causes.
+const ENOUGH: f64 = 0.5;
 
 /// The reports of one trace among those of a run.
 pub struct Reader<'a> {
@@ -57,6 +62,18 @@ impl<'a> Reader<'a> {
 }
 
 impl Reader<'_> {
+    /// Whether the causes of most idle time are known; without any, whether most kernel time has a recorded launch.
+    pub fn knows_launches(&self) -> bool {
+        let rows = || self.table(gpu_idle::IDLE).into_iter().flat_map(TableOf::rows);
+        let sum = |is: &dyn Fn(&str) -> bool| {
+            rows().filter(|row| is(&row.text("cause"))).filter_map(|row| row.integer("time")).sum_ns()
+        };
+        match sum(&|cause| cause != NO_DEVICE_RECORD) {
+            idle @ 1.. => sum(&|cause| cause == UNKNOWN) as f64 <= (1.0 - ENOUGH) * idle as f64,
+            _ => self.coverage(gpu_breakdown::LAUNCHES) >= ENOUGH,
+        }
+    }
+
     /// Why launches are unknown although they are recorded; `None` if they aren't.
     pub fn ambiguous_launches(&self) -> Option<String> {
         let table = self.table(gpu_breakdown::COVERAGE)?;

@@ -9,7 +9,7 @@ use crate::analysis::gpu::{GpuTrace, Kind, NamedTrace, Tool, Work};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
 use crate::base::sort;
-use crate::base::units::Unit;
+use crate::base::units::{Unit, counted};
 use crate::report::{Column, Content, Table};
 use crate::trace::builder::find_member;
 use crate::trace::links::LinkTable;
@@ -112,8 +112,12 @@ fn summary(named: &NamedTrace<'_, '_>) -> Option<Table> {
     let mut order: Vec<&Work> = moves(gpu).collect();
     sort::by_key(&mut order, |work| gpu.trace.slices.offset(work.slice as usize));
     let mut found: HashMap<&str, Vec<(i64, bool, f64)>> = HashMap::default();
+    let mut n_without = 0u64;
     for work in order {
-        let Some(rate) = claimed(gpu, work) else { continue };
+        let Some(rate) = claimed(gpu, work) else {
+            n_without += 1;
+            continue;
+        };
         let changes = found.entry(kind(gpu.name(work.slice))).or_default();
         let dur = if work.dur() == 0 { MIN_NS } else { work.dur() };
         changes.push((work.start, true, rate));
@@ -158,7 +162,11 @@ fn summary(named: &NamedTrace<'_, '_>) -> Option<Table> {
     };
     let table = table.caption(format!(
         "Statistics of the total bandwidth of running copies, sampled at each start and end (HTA's memory bandwidth summary). Uses \
-         {source} of each copy."
+         {source} of each copy.{}",
+        match n_without {
+            0 => String::new(),
+            n => format!(" {} without it: not included.", counted(n, "copy or fill is", "copies and fills are")),
+        }
     ));
     Some(with_left_out(table, n_left_out))
 }

@@ -379,7 +379,8 @@ impl<'a, 'b> Ranks<'a, 'b> {
             return;
         }
         let mut text = format!(
-            "No straggler can be named: ranks arrive less far apart than the clock uncertainty of {}. Waits are as uncertain.",
+            "No straggler can be named: the last two ranks at each collective arrive less far apart than the clock uncertainty of {}. \
+             Waits are as uncertain.",
             format_ns(uncertainty)
         );
         // 0 for the reference itself.

@@ -7,7 +7,7 @@ mod findings;
 mod grid;
 pub mod summary;
 
-use self::summary::{Bucket, CallRef, Summary, find_repeated_misses, probe_of, top_k_of};
+use self::summary::{Bucket, CallRef, ProbeName, Summary, find_repeated_misses, probe_of, top_k_of};
 use super::findings::quoted;
 use super::overview::time_of;
 use super::{AnalysisInfo, Context, Group, TableHandle};
@@ -15,6 +15,7 @@ use crate::base::strings::StringId;
 use crate::base::units::{Unit, counted, format_ratio};
 use crate::report::{Column, Content, Facts, Report, Table, TextCells};
 use crate::trace::Run;
+use crate::trace::scoring_calls::ProbeKind;
 
 pub const INFO: AnalysisInfo = AnalysisInfo {
     id: "sway-summary",
@@ -108,7 +109,9 @@ fn report(context: &Context<'_>) -> Report {
     facts.push("events", "Calls", summary.n_events, Unit::Count).hint("lines parsed");
     facts.push("cache_hits", "Hits", summary.hits, Unit::Count);
     facts.push("cache_misses", "Misses", summary.n_events - summary.hits, Unit::Count);
-    facts.push("probes", "Probes", summary.probes.len() as u64, Unit::Count);
+    let is_outside = |probe: &ProbeName| probe.kind == ProbeKind::Text && probe.text == summary::UNASSIGNED;
+    let n_probes = summary.probes.iter().filter(|probe| !is_outside(&probe.key)).count();
+    facts.push("probes", "Probes", n_probes as u64, Unit::Count).hint("calls outside of probes are none");
     facts.push("views", "Views", summary.views.len() as u64, Unit::Count);
     facts
         .push("repeated_ms", "Time in duplicate misses", repeated_ms, Unit::Ms)
