@@ -88,29 +88,39 @@ fn find_own_ends(order: &[u32], events: &EventTable, ways: Ways, own_ends: &mut 
 /// How many slices with equal start are searched for the previous one of the same thread.
 const LOOK_BACK: usize = 64;
 
+/// How many slices a parent is put before.
+const MAX_MOVES: usize = 8;
+
 /// Sorts neighbors in `order` that are complete slices of one thread with about equal durations into file order, and `calls` (by
 /// category) behind what makes them.
 fn put_parents_first(order: &mut [u32], events: &EventTable, tolerance: i64, calls: &[StringId]) {
     let rows = &events.rows;
     let is_call = |index: u32| !calls.is_empty() && calls.contains(&events.places.get(index).category);
-    for at in 1..order.len() {
-        let this = rows.get(order[at]);
-        let near = at.saturating_sub(LOOK_BACK)..at;
-        let Some(before) = near.rev().find(|before| rows.get(order[*before]).thread == this.thread) else {
-            continue;
-        };
-        let long = rows.get(order[before]);
-        let are_slices = [&long, &this].iter().all(|event| event.phase == Phase::Complete && event.dur > 0);
-        if !are_slices || long.dur - this.dur > tolerance {
-            continue;
-        }
-        let is_parent_behind = match (is_call(order[before]), is_call(order[at])) {
-            (true, false) => true,
-            (false, true) => false,
-            _ => order[before] > order[at],
-        };
-        if is_parent_behind {
+    for from in 1..order.len() {
+        let mut at = from;
+        // Several calls may stand before the operator that makes them.
+        for _ in 0..MAX_MOVES {
+            let this = rows.get(order[at]);
+            let mut near = (at.saturating_sub(LOOK_BACK)..at).rev();
+            let Some(before) = near.find(|before| rows.get(order[*before]).thread == this.thread) else {
+                break;
+            };
+            let long = rows.get(order[before]);
+            let are_slices =
+                [&long, &this].iter().all(|event| event.phase == Phase::Complete && event.dur > 0);
+            if !are_slices || long.dur - this.dur > tolerance {
+                break;
+            }
+            let is_parent_behind = match (is_call(order[before]), is_call(order[at])) {
+                (true, false) => true,
+                (false, true) => false,
+                _ => order[before] > order[at],
+            };
+            if !is_parent_behind {
+                break;
+            }
             order.swap(before, at);
+            at = before;
         }
     }
 }

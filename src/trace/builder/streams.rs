@@ -20,6 +20,10 @@ use crate::trace::tracks::{Key, ThreadId};
 
 /// The default stream of CUDA and HIP.
 const DEFAULT_STREAM: i32 = 0;
+/// Categories of annotations that the profiler repeats on GPUs.
+const GPU_ANNOTATIONS: &[&str] = &["gpu_user_annotation"];
+/// Categories of frames of programs.
+const FRAME_CATEGORIES: &[&str] = &["python_function"];
 /// Process ids from here on are those of programs only.
 const MAX_GPUS: i64 = 1024;
 
@@ -28,7 +32,7 @@ const MAX_GPUS: i64 = 1024;
 struct Seen {
     /// It has the number of its process, which is not 0.
     is_main: bool,
-    /// Calls and operators of a program.
+    /// Calls, operators and frames of a program.
     is_of_program: bool,
     /// Streams of device work, in order of first appearance.
     streams: Vec<i32>,
@@ -57,7 +61,7 @@ pub(super) fn find(builder: &mut TraceBuilder, events: &EventTable) -> Moves {
     if seen.is_empty() {
         return Moves::default();
     }
-    let of_program = ids_of(builder, &[CALL_CATEGORIES, OPERATOR_CATEGORIES].concat());
+    let of_program = ids_of(builder, &[CALL_CATEGORIES, OPERATOR_CATEGORIES, FRAME_CATEGORIES].concat());
     let links = &builder.trace.links;
     let mut near = 0;
     for (row, index) in events.rows.iter().zip(0..) {
@@ -83,28 +87,126 @@ pub(super) fn find(builder: &mut TraceBuilder, events: &EventTable) -> Moves {
     if wrong.is_empty() {
         return Moves::default();
     }
-    let thread_name = builder.trace.strings.find("thread_name");
-    let links = &builder.trace.links;
-    let mut near = 0;
-    let mut moves = Vec::new();
-    for (row, index) in events.rows.iter().zip(0..) {
-        if !wrong.keys().any(|(thread, _)| *thread == row.thread) {
-            continue;
+    Moves(Mover::new(builder, events, &wrong, &of_program).moves())
+}
+
+/// Finds what belongs to threads that are taken apart.
+struct Mover<'a> {
+    builder: &'a TraceBuilder,
+    events: &'a EventTable,
+    /// The threads of streams that are now on others, by where they are and their number.
+    wrong: &'a HashMap<(ThreadId, i32), ThreadId>,
+    of_program: &'a [StringId],
+    thread_name: Option<StringId>,
+    gpu_annotations: Vec<StringId>,
+    /// Streams by the threads they are on and the times at which work starts there.
+    starts: HashMap<(ThreadId, i64), i32>,
+    moves: Vec<(u32, ThreadId)>,
+}
+
+impl<'a> Mover<'a> {
+    fn new(
+        builder: &'a TraceBuilder,
+        events: &'a EventTable,
+        wrong: &'a HashMap<(ThreadId, i32), ThreadId>,
+        of_program: &'a [StringId],
+    ) -> Mover<'a> {
+        Mover {
+            builder,
+            events,
+            wrong,
+            of_program,
+            thread_name: builder.trace.strings.find("thread_name"),
+            gpu_annotations: ids_of(builder, GPU_ANNOTATIONS),
+            starts: HashMap::default(),
+            moves: Vec::new(),
         }
-        let stream = match row.phase {
-            Phase::Metadata if Some(row.name) == thread_name => {
-                let name = text_of_member(&builder.trace, events.places.get(index).args(), "name");
+    }
+
+    fn moves(mut self) -> Vec<(u32, ThreadId)> {
+        let links = &self.builder.trace.links;
+        let threads: HashSet<ThreadId> = self.wrong.keys().map(|(thread, _)| *thread).collect();
+        let mut near = 0;
+        let mut others = Vec::new();
+        for (row, index) in self.events.rows.iter().zip(0..) {
+            if !threads.contains(&row.thread) {
+                continue;
+            }
+            match stream_of(self.events, (index, row), self.of_program, links, &mut near) {
+                Of::Stream(stream) => {
+                    self.starts.insert((row.thread, row.ts), stream);
+                    self.move_to(index, row.thread, stream);
+                }
+                Of::Program => {}
+                Of::Other => others.push(index),
+            }
+        }
+        for index in others {
+            let row = self.events.rows.get(index);
+            let stream = self.stream_beside(index, row);
+            if let Some(stream) = stream {
+                self.move_to(index, row.thread, stream);
+            }
+        }
+        self.move_ends(&threads);
+        self.moves
+    }
+
+    fn move_to(&mut self, event: u32, thread: ThreadId, stream: i32) {
+        self.moves.extend(self.wrong.get(&(thread, stream)).map(|own| (event, *own)));
+    }
+
+    /// The stream of an event that does not name it.
+    fn stream_beside(&self, index: u32, row: EventRow) -> Option<i32> {
+        let at_start = || self.starts.get(&(row.thread, row.ts)).copied();
+        match row.phase {
+            Phase::Metadata if Some(row.name) == self.thread_name => {
+                let name = text_of_member(&self.builder.trace, self.events.places.get(index).args(), "name");
                 name.and_then(|name| number_of_stream(&name))
             }
-            _ => match stream_of(events, (index, row), &of_program, links, &mut near) {
-                Of::Stream(stream) => Some(stream),
-                Of::Program | Of::Other => None,
-            },
-        };
-        let own = stream.and_then(|stream| wrong.get(&(row.thread, stream)));
-        moves.extend(own.map(|own| (index, *own)));
+            // Arrows from launches end where the work starts.
+            Phase::FlowStep | Phase::FlowEnd => at_start(),
+            // They start with the first work in them.
+            Phase::Complete | Phase::Begin => {
+                let is_on_gpu = self.gpu_annotations.contains(&self.events.places.get(index).category);
+                is_on_gpu.then(|| at_start().or_else(|| self.number_of(row.thread))).flatten()
+            }
+            _ => None,
+        }
     }
-    Moves(moves)
+
+    fn number_of(&self, thread: ThreadId) -> Option<i32> {
+        match self.builder.trace.threads.key.get(thread.0 as usize)? {
+            Key::Number(number) => i32::try_from(*number).ok(),
+            Key::Text(_) | Key::Digits(_) => None,
+        }
+    }
+
+    /// Ends go where their begins went.
+    fn move_ends(&mut self, threads: &HashSet<ThreadId>) {
+        let moved: HashMap<u32, ThreadId> = self.moves.iter().copied().collect();
+        let rows = &self.events.rows;
+        let is_of_pair = |index: &u32| {
+            matches!(rows.phase(*index), Phase::Begin | Phase::End)
+                && threads.contains(&rows.get(*index).thread)
+        };
+        let mut order: Vec<u32> = (0..rows.len() as u32).filter(is_of_pair).collect();
+        order.sort_by_key(|index| rows.ts[*index as usize]);
+        // Begins that are open, by thread.
+        let mut open: HashMap<ThreadId, Vec<u32>> = HashMap::default();
+        for index in order {
+            let row = rows.get(index);
+            let open = open.entry(row.thread).or_default();
+            if row.phase == Phase::Begin {
+                open.push(index);
+                continue;
+            }
+            let is_own = |begin: &u32| row.name == StringId::EMPTY || rows.get(*begin).name == row.name;
+            let Some(at) = open.iter().rposition(is_own) else { continue };
+            let begin = open.remove(at);
+            self.moves.extend(moved.get(&begin).map(|thread| (index, *thread)));
+        }
+    }
 }
 
 /// Threads that could be such: with the number of a stream, in a process with the number of a GPU.
@@ -138,7 +240,7 @@ fn ids_of(builder: &TraceBuilder, categories: &[&str]) -> Vec<StringId> {
 
 /// What an event is of.
 enum Of {
-    /// A call or an operator of a program.
+    /// A call, an operator or a frame of a program.
     Program,
     /// Work on a stream.
     Stream(i32),
