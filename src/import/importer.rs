@@ -5,6 +5,7 @@ use super::parts::{Mergeable, Part, PartsInfo};
 use super::unpack::issues::TRAILING;
 use super::unpack::{Packing, Problem, Unpacker};
 use super::{Confidence, FormatInfo, Reader, detect};
+use crate::base::secrets;
 use crate::base::text;
 use crate::base::units::counted;
 use crate::trace::args;
@@ -591,15 +592,24 @@ fn unknown_format(head: &[u8]) -> ImportError {
     ImportError {
         code: "unknown-format",
         what: match detect::describe(head) {
-            Some(what) => format!(
-                "unrecognized trace format; looks like {what}; starts with: {}",
-                text::example(head, 40)
-            ),
+            Some(what) => {
+                format!("unrecognized trace format; looks like {what}; starts with: {}", start_of(head))
+            }
             None => "binary file of an unknown format".to_string(),
         },
         hint: "see the supported formats, on the start page or with `tracedrop formats`".to_string(),
     }
 }
+
+/// The first letters of a file, without secrets.
+fn start_of(head: &[u8]) -> String {
+    let start = String::from_utf8_lossy(&head[..head.len().min(SEARCHED_BYTES)]);
+    let without = secrets::hide_value("", &start).map(|without| without.text);
+    text::example(without.as_deref().unwrap_or(&start).as_bytes(), 40)
+}
+
+/// Bytes of a file that are searched for secrets before its first letters are shown.
+const SEARCHED_BYTES: usize = 1024;
 
 fn refused(kind: &Foreign) -> ImportError {
     let hint = match kind.instead {

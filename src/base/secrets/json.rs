@@ -111,6 +111,11 @@ pub fn hide_under(key: &str, raw: &[u8]) -> Option<(Vec<u8>, u64)> {
     (n > 0).then_some((out, n))
 }
 
+/// Whether it is one JSON value and nothing else.
+pub fn is_whole(raw: &[u8]) -> bool {
+    serde_json::from_slice::<serde::de::IgnoredAny>(raw).is_ok()
+}
+
 /// Whether a number can be the secret: for a password, but not for `secret_size`.
 fn may_be_number(key: &str) -> bool {
     let key = key.to_ascii_lowercase();

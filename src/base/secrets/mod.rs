@@ -173,8 +173,17 @@ pub fn hide_value(key: &str, text: &str) -> Option<Without> {
         return Some(Without { text: HIDDEN.to_string(), n: 1 });
     }
     if text.starts_with(['{', '[']) {
-        let hidden = json::hide_under(key, text.as_bytes())?;
-        return Some(Without { text: String::from_utf8_lossy(&hidden.0).into_owned(), n: hidden.1 });
+        let in_json = json::hide_under(key, text.as_bytes())
+            .map(|(raw, n)| Without { text: String::from_utf8_lossy(&raw).into_owned(), n });
+        if json::is_whole(text.as_bytes()) {
+            return in_json;
+        }
+        // A dictionary of Python, a line of a log that begins with a time: the brackets do not make it JSON.
+        let rest = hide(in_json.as_ref().map_or(text, |without| &without.text));
+        return match (in_json, rest) {
+            (Some(first), Some(rest)) => Some(Without { text: rest.text, n: first.n + rest.n }),
+            (first, rest) => rest.or(first),
+        };
     }
     // An environment variable may have blanks in it.
     if is_environment(key)

@@ -153,3 +153,21 @@ fn each_opening_is_seen_in_any_case() {
     }
     assert!(!may_hold(b"void at::native::vectorized_elementwise_kernel<4, float>(int)"));
 }
+
+/// Brackets at the start don't make a text JSON: dictionaries of Python, lines of logs.
+#[test]
+fn texts_in_brackets_are_searched_too() {
+    for (text, right) in [
+        ("{'HF_TOKEN': 'labelsecretZ'}", "{'HF_TOKEN': '(hidden)'}"),
+        ("[info] run --password labelsecretA ok", "[info] run --password (hidden) ok"),
+        ("[2026-01-01] HF_TOKEN=labelsecretB", "[2026-01-01] HF_TOKEN=(hidden)"),
+        ("[rank0] https://bob:labelsecretC@host/x", "[rank0] https://bob:(hidden)@host/x"),
+        (r#"{"api_key": "labelsecretD"}"#, r#"{"api_key": "(hidden)"}"#),
+        (r#"{"api_key": "labelsecretE", "x": "#, r#"{"api_key": "(hidden)", "x": "#),
+        (r#"["--api-key", "labelsecretF"]"#, r#"["--api-key", "(hidden)"]"#),
+    ] {
+        let without = hide_value("cmd", text).unwrap_or_else(|| panic!("{text}"));
+        assert_eq!((without.text.as_str(), without.n), (right, 1), "{text}");
+    }
+    assert!(hide_value("cmd", "[rank 0] aten::mm (2 of 3)").is_none());
+}
