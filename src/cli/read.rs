@@ -11,7 +11,7 @@ use std::rc::Rc;
 use tracedrop::analysis::Query;
 use tracedrop::archive::{self, Entry};
 use tracedrop::base::units::{counted, group_digits};
-use tracedrop::base::{progress, text};
+use tracedrop::base::{progress, sort, text};
 use tracedrop::engine::{self, HandedOn, Linked, ReportStep, Session, Shown, folder};
 use tracedrop::import::{FORMATS, FormatInfo, ImportError};
 use tracedrop::trace::args::Content;
@@ -66,8 +66,11 @@ pub fn add_all(
 ) -> bool {
     let mut issues = Issues::default();
     let mut are_read = true;
+    let shown: Vec<String> = places.iter().map(Place::shown).collect();
+    let mut names = names_apart(&shown).map(Vec::into_iter);
     for place in places {
-        are_read &= add(all, place, format, args, &mut issues).is_some();
+        let name = names.as_mut().and_then(Iterator::next);
+        are_read &= add(all, place, name, format, args, &mut issues).is_some();
         if watch::is_stopped() {
             break;
         }
@@ -78,10 +81,30 @@ pub fn add_all(
     are_read
 }
 
-/// Reads the trace that lies at `place` into `all`; `None`, with the reason on standard error, if there is nothing to report on.
+/// Paths instead of names, as far as they differ, where files of several folders have one name: `rank0/trace.json`. `None` where
+/// all have names of their own.
+fn names_apart(paths: &[String]) -> Option<Vec<String>> {
+    let parts: Vec<Vec<&str>> =
+        paths.iter().map(|path| path.trim_end_matches('/').split('/').collect()).collect();
+    let mut names: Vec<&str> = parts.iter().filter_map(|parts| parts.last().copied()).collect();
+    sort::by(&mut names, Ord::cmp);
+    names.dedup();
+    if names.len() == paths.len() {
+        return None;
+    }
+    let (first, others) = parts.split_first()?;
+    let n_shared = |parts: &Vec<&str>| first.iter().zip(parts).take_while(|(a, b)| a == b).count();
+    let shortest = parts.iter().map(Vec::len).min().unwrap_or(1) - 1;
+    let n_common = others.iter().map(n_shared).min().unwrap_or(0).min(shortest);
+    Some(parts.iter().map(|parts| parts[n_common..].join("/")).collect())
+}
+
+/// Reads the trace that lies at `place` into `all`, under another `name` than its own if given; `None`, with the reason on standard
+/// error, if there is nothing to report on.
 fn add(
     all: &mut Session,
     place: &Place,
+    name: Option<String>,
     format: Option<&'static FormatInfo>,
     args: &InputArgs,
     issues: &mut Issues,
@@ -93,7 +116,8 @@ fn add(
         },
         Begun::Opened(Opened::Linked(_)) => no_trace(place),
         Begun::Input(input) => {
-            all.begin_file(&input.file_name, input.n_bytes, format);
+            let name = name.unwrap_or_else(|| input.file_name.clone());
+            all.begin_file(&name, input.n_bytes, format);
             let parsed = parse(all, place, input, args, issues);
             match parsed {
                 Some(()) => all.keep_file(),
@@ -406,4 +430,24 @@ fn lines(name: &str, issue: &Issue) -> Vec<String> {
     let word = word(issue.kind.severity);
     let first = format!("{name}: {word}: {}{times}{place}{example}", issue.kind.what);
     std::iter::once(first).chain(examples.map(|example| format!("{name}:   also: {example}"))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names_apart;
+
+    #[test]
+    fn files_of_one_name_are_told_apart_by_their_folders() {
+        let apart =
+            |paths: &[&str]| names_apart(&paths.iter().map(|path| path.to_string()).collect::<Vec<_>>());
+        let right = |names: &[&str]| Some(names.iter().map(|name| name.to_string()).collect::<Vec<_>>());
+        assert_eq!(
+            apart(&["runs/rank0/t.json", "runs/rank1/t.json"]),
+            right(&["rank0/t.json", "rank1/t.json"])
+        );
+        assert_eq!(apart(&["t.json", "b/t.json", "b/u.json"]), right(&["t.json", "b/t.json", "b/u.json"]));
+        assert_eq!(apart(&["t.json", "t.json"]), right(&["t.json", "t.json"]));
+        assert_eq!(apart(&["a/t.json", "b/u.json"]), None);
+        assert_eq!(apart(&["t.json"]), None);
+    }
 }
