@@ -526,12 +526,21 @@ fn general(like: &Report, pair: [Option<&Report>; 2], sides: [&Digest; 2], compa
     if report.summary.is_empty() {
         let of = |joined: &Joined| {
             let n_rows = counted(joined.n_rows.iter().sum(), "row", "rows");
-            format!(
-                "{}: {} of {n_rows} {}.",
-                joined.table.title,
-                joined.n_changed,
-                if joined.n_changed == 1 { "differs" } else { "differ" }
-            )
+            let differ = if joined.n_changed == 1 { "differs" } else { "differ" };
+            let unknown = match joined.n_unknown {
+                0 => String::new(),
+                n if n == joined.n_rows.iter().sum::<u64>() => {
+                    return format!(
+                        "{}: not compared, as values of several files don't add up.",
+                        joined.table.title
+                    );
+                }
+                n => {
+                    let are = if n == 1 { "is" } else { "are" };
+                    format!("; {n} {are} not compared, as values of several files don't add up")
+                }
+            };
+            format!("{}: {} of {n_rows} {differ}{unknown}.", joined.table.title, joined.n_changed)
         };
         report.summary =
             all.iter().filter(|joined| joined.table.n_rows() > 0).map(of).collect::<Vec<_>>().join(" ");

@@ -50,6 +50,12 @@ impl Side {
         }
     }
 
+    /// Whether there are values of several files, which nothing represents: means don't add up.
+    fn is_of_several(&self, holds: Holds) -> bool {
+        let adds_up = matches!(holds, Holds::Whole | Holds::Fraction);
+        self.is_there && self.other.is_none() && !adds_up
+    }
+
     fn float(&self) -> Option<f64> {
         match self.other {
             Some(Value::Float(value)) if value.is_finite() => Some(value),
@@ -375,6 +381,8 @@ pub struct Joined {
     pub totals: Vec<Total>,
     /// Largest changes first: as many rows as make up 90% of all changes, at most eight, without noise and single steps.
     pub changes: Vec<Change>,
+    /// Number of rows of which nothing can be compared, as values of several files don't add up.
+    pub n_unknown: u64,
     /// Number of rows that differ.
     pub n_changed: u64,
     /// Main value of the rows that don't, as in [`Total::told`]; it is the same on both sides.
@@ -585,6 +593,7 @@ pub fn join(a: &[&Table], b: &[&Table], each: &[Repeats; 2]) -> Option<Joined> {
         totals,
         changes: changes(&keys, &measures, &rows),
         n_changed: rows.iter().filter(|row| row.size() != 0 || !has_main && is_different(row)).count() as u64,
+        n_unknown: rows.iter().filter(|row| !has_main && is_unknown(row, &measures)).count() as u64,
         unchanged: match has_main {
             true => rows
                 .iter()
@@ -895,9 +904,16 @@ fn is_different(row: &Row) -> bool {
             .any(|[a, b]| a.value != b.value || a.other != b.other || a.is_there != b.is_there)
 }
 
+/// Whether what a row has on both sides are values of several files, of which none represents all.
+fn is_unknown(row: &Row, measures: &[Measure]) -> bool {
+    let mut values = row.values.iter().zip(measures);
+    !is_different(row)
+        && values.any(|([a, b], measure)| a.is_of_several(measure.holds) || b.is_of_several(measure.holds))
+}
+
 /// Change of a row as sign and word, distinct without color. `has_main`: whether the first value is a main column. Means per file have
 /// words of their own, as the sums beside them may have changed the other way.
-fn change(row: &Row, has_main: bool) -> &'static str {
+fn change(row: &Row, measures: &[Measure], has_main: bool) -> &'static str {
     let [a, b] = row.told();
     let is_by_file = unlike_files(row.by_file.as_ref()).is_some();
     match (row.is_in, b.cmp(&a)) {
@@ -908,6 +924,7 @@ fn change(row: &Row, has_main: bool) -> &'static str {
         (_, Ordering::Less) if is_by_file => "▼ less per file in B",
         (_, Ordering::Greater) if has_main => "▲ more in B",
         (_, Ordering::Less) if has_main => "▼ less in B",
+        _ if !has_main && is_unknown(row, measures) => "– not compared",
         _ if !is_different(row) => "= same",
         _ if has_main => "≈ equal, other columns differ",
         _ => "≠ different",
@@ -925,7 +942,7 @@ fn write(first: &Table, keys: &[&Column], measures: &[Measure], rows: &[Row], ma
         "change",
         "change",
         Content::Plain,
-        rows.iter().map(|row| change(row, main.is_some())).collect(),
+        rows.iter().map(|row| change(row, measures, main.is_some())).collect(),
     ));
     for (at, measure) in measures.iter().enumerate() {
         let mut add = |end: &str, label: String, cells: Cells, hint: &str, bar: bool| {

@@ -128,7 +128,7 @@ pub fn not_counted(report: &str, joined: &Joined) -> Vec<String> {
 pub fn findings(joined: &Joined, report: &Report) -> Findings {
     let mut out = Findings {
         title: "Largest changes".to_string(),
-        empty: "No changes.".to_string(),
+        empty: format!("No changes in “{}”.", joined.table.title),
         stakes: Stakes::Difference,
         ..Findings::default()
     };

@@ -165,3 +165,21 @@ fn files_add_up_to_their_side() {
     }
     assert!(n > 20, "{n}");
 }
+
+/// Values of counters don't add up, so those of several files say nothing about a side.
+#[test]
+fn counters_of_several_files_are_not_compared() {
+    let of = |values: [u32; 2]| {
+        let event = |value: u32| {
+            format!(
+                r#"[{{"ph":"X","name":"a","ts":0,"dur":9,"pid":1,"tid":1}},{{"ph":"C","name":"m","ts":1,"pid":1,"args":{{"v":{value}}}}}]"#
+            )
+        };
+        side("k.json", &values.map(event))
+    };
+    let comparison = compared(&of([1, 2]), &of([1000, 2000]));
+    let report = comparison.reports.iter().find(|report| report.id == "compare-counters").unwrap();
+    assert_eq!(report.summary, "Counters: not compared, as values of several files don't add up.");
+    let counters = table(&comparison, "compare-counters", "counters");
+    assert_eq!(text(counters, 0, "change"), "– not compared");
+}
