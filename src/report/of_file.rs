@@ -62,9 +62,18 @@ pub fn join_notes(blocks: &mut Vec<Block>, file_names: &[&str]) {
         last[*number] = *at;
     }
     // Files of one name count once, so they never are all.
-    let said = notes.into_iter().map(|(note, files)| match files.len() == file_names.len() {
-        true => note,
-        false => Note { text: noted(&note.text, &first_names(&files, MAX_NAMED)), ..note },
+    let said = notes.into_iter().map(|(note, files)| {
+        // Numbers are of each file, not of all together.
+        let has_number = note.text.bytes().any(|byte| byte.is_ascii_digit());
+        let text = match (files.len() == file_names.len(), has_number) {
+            (true, false) => note.text,
+            (true, true) => noted(&note.text, &format!("Each of {} files", files.len())),
+            (false, true) if files.len() > 1 => {
+                noted(&note.text, &format!("Each of {}", first_names(&files, MAX_NAMED)))
+            }
+            (false, _) => noted(&note.text, &first_names(&files, MAX_NAMED)),
+        };
+        Note { text, ..note }
     });
     let mut said: Vec<Option<Block>> = said.map(|note| Some(Block::Note(note))).collect();
     let mut next = places.into_iter().peekable();
@@ -114,7 +123,7 @@ mod tests {
         let texts: Vec<_> = report.blocks.iter().map(text).collect();
         let right = [
             (NoteLevel::Warning, "No Python frames."),
-            (NoteLevel::Info, "rank0.json, 0.json: 2 kernels are left out."),
+            (NoteLevel::Info, "Each of rank0.json, 0.json: 2 kernels are left out."),
             (NoteLevel::Info, "Of all."),
         ];
         assert_eq!(texts, right.map(|(level, text)| (level, text.to_string())));

@@ -14,7 +14,7 @@ use super::metadata::text_of_member;
 use crate::base::hash::{HashMap, HashSet};
 use crate::base::strings::StringId;
 use crate::trace::event_table::{EventRow, EventTable};
-use crate::trace::events::Phase;
+use crate::trace::events::{EventKey, Phase, flag};
 use crate::trace::links::{CALL_CATEGORIES, LinkTable, OPERATOR_CATEGORIES};
 use crate::trace::tracks::{Key, ThreadId};
 
@@ -99,8 +99,8 @@ struct Mover<'a> {
     of_program: &'a [StringId],
     thread_name: Option<StringId>,
     gpu_annotations: Vec<StringId>,
-    /// Streams by the threads they are on and the times at which work starts there.
-    starts: HashMap<(ThreadId, i64), i32>,
+    /// Streams by the threads they are on and the times at which work starts there, with the correlation ids of the work.
+    starts: HashMap<(ThreadId, i64), Vec<(i32, i64)>>,
     moves: Vec<(u32, ThreadId)>,
 }
 
@@ -134,7 +134,8 @@ impl<'a> Mover<'a> {
             }
             match stream_of(self.events, (index, row), self.of_program, links, &mut near) {
                 Of::Stream(stream) => {
-                    self.starts.insert((row.thread, row.ts), stream);
+                    let correlation = links.get(near).correlation;
+                    self.starts.entry((row.thread, row.ts)).or_default().push((stream, correlation));
                     self.move_to(index, row.thread, stream);
                 }
                 Of::Program => {}
@@ -158,18 +159,29 @@ impl<'a> Mover<'a> {
 
     /// The stream of an event that does not name it.
     fn stream_beside(&self, index: u32, row: EventRow) -> Option<i32> {
-        let at_start = || self.starts.get(&(row.thread, row.ts)).copied();
+        let starting = self.starts.get(&(row.thread, row.ts)).map_or(&[][..], Vec::as_slice);
+        let only = || {
+            let (first, _) = starting.first()?;
+            starting.iter().all(|(stream, _)| stream == first).then_some(*first)
+        };
         match row.phase {
             Phase::Metadata if Some(row.name) == self.thread_name => {
                 let name = text_of_member(&self.builder.trace, self.events.places.get(index).args(), "name");
                 name.and_then(|name| number_of_stream(&name))
             }
-            // Arrows from launches end where the work starts.
-            Phase::FlowStep | Phase::FlowEnd => at_start(),
+            // Arrows from launches end where the work starts, and have its id.
+            Phase::FlowStep | Phase::FlowEnd => {
+                let id = match self.events.extras.get(row.extra as usize).map(|extra| extra.id) {
+                    Some(EventKey::Int(id)) => Some(id),
+                    _ => (row.flags & flag::INT_ID != 0).then_some(row.dur),
+                };
+                let own = starting.iter().find(|(_, correlation)| Some(*correlation) == id);
+                own.map(|(stream, _)| *stream)
+            }
             // They start with the first work in them.
             Phase::Complete | Phase::Begin => {
                 let is_on_gpu = self.gpu_annotations.contains(&self.events.places.get(index).category);
-                is_on_gpu.then(|| at_start().or_else(|| self.number_of(row.thread))).flatten()
+                is_on_gpu.then(|| only().or_else(|| self.number_of(row.thread))).flatten()
             }
             _ => None,
         }
@@ -201,7 +213,11 @@ impl<'a> Mover<'a> {
                 open.push(index);
                 continue;
             }
-            let is_own = |begin: &u32| row.name == StringId::EMPTY || rows.get(*begin).name == row.name;
+            let category = |index: u32| self.events.places.get(index).category;
+            let is_own = |begin: &u32| {
+                (row.name == StringId::EMPTY || rows.get(*begin).name == row.name)
+                    && (category(index).is_none() || category(*begin) == category(index))
+            };
             let Some(at) = open.iter().rposition(is_own) else { continue };
             let begin = open.remove(at);
             self.moves.extend(moved.get(&begin).map(|thread| (index, *thread)));
