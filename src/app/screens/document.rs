@@ -20,7 +20,7 @@ use tracedrop::analysis::{Group, Query};
 use tracedrop::base::sort;
 use tracedrop::engine::protocol::{BlockView, DocumentView, ReportView};
 use tracedrop::report::Facts;
-use tracedrop::report::of_file::file_of_title;
+use tracedrop::report::of_file::{file_of_title, titled};
 
 /// Lengths of "slowest" and "longest" lists to choose from.
 const TOPS: [u32; 4] = [10, 25, 100, 1000];
@@ -313,6 +313,13 @@ fn headings_of(document: &DocumentView, report: &ReportView, file: Option<&str>)
         BlockView::Note(_) | BlockView::Findings(_) => String::new(),
     };
     let parts = Parts::of(document, report);
+    // Of one file alone, the choice above says which.
+    let alone = parts.shown_file(file).map(|name| titled("", name));
+    let title = |block: &BlockView| {
+        let title = title(block);
+        let cut = alone.as_ref().and_then(|ending| title.strip_suffix(ending.as_str()));
+        cut.map(str::to_string).unwrap_or(title)
+    };
     let all = parts.shown_blocks(file).map(|at| title(&report.blocks[at])).enumerate();
     let mut headings: Vec<(usize, String)> =
         all.filter(|(_, title)| !title.is_empty() && *title != report.title).collect();

@@ -59,6 +59,12 @@ impl Parts {
         }
     }
 
+    /// Name of the only file that shows.
+    pub fn shown_file(&self, chosen: Option<&str>) -> Option<&str> {
+        let shown = self.shown(chosen)?;
+        self.files.iter().find(|(number, _)| *number == shown).map(|(_, name)| name.as_str())
+    }
+
     /// Numbers of the blocks that show.
     pub fn shown_blocks(&self, chosen: Option<&str>) -> impl Iterator<Item = usize> {
         let shown = self.shown(chosen);
@@ -81,11 +87,9 @@ impl Parts {
 pub fn FileChoice(tab: Tab, parts: Memo<Arc<Parts>>) -> impl IntoView {
     let select = NodeRef::<html::Select>::new();
     let shown = memo(move || {
-        let name = |parts: &Parts| {
-            let shown = tab.file.with(|file| parts.shown(file.as_deref()))?;
-            parts.files.iter().find(|(number, _)| *number == shown).map(|(_, name)| name.clone())
-        };
-        parts.with(|parts| name(parts)).unwrap_or_default()
+        parts.with(|parts| {
+            tab.file.with(|file| parts.shown_file(file.as_deref()).unwrap_or_default().to_string())
+        })
     });
     let names = memo(move || {
         parts.with(|parts| parts.files.iter().map(|(_, name)| name.clone()).collect::<Vec<String>>())

@@ -5,7 +5,7 @@
 use crate::app::blocks::{FlameDrawing, InReports};
 use crate::app::browser::{self, Pause, Resizing};
 use crate::app::client::Answer;
-use crate::app::erased::{Show, effect, memo};
+use crate::app::erased::{For, Show, effect, memo};
 use crate::app::state::Tab;
 use crate::app::view_state::{Action, usual_libraries};
 use crate::app::widgets::{Icon, SearchField, Shape};
@@ -28,6 +28,11 @@ pub const FLAME: &str = "flame-graph";
 
 /// The row of the current box.
 const CURRENT_ROW: &str = "tr[aria-current]";
+
+/// Rows of functions that are made with the graph; the others follow.
+const FIRST_ROWS: usize = 40;
+/// Time after which they do.
+const REST_AFTER_MS: u32 = 200;
 
 /// Pause in typing after which a search starts.
 const TYPING_MS: u32 = 150;
@@ -717,12 +722,31 @@ fn Functions(look: Look) -> impl IntoView {
     let Look { query, view, chosen, pointed, .. } = look;
     let is_difference = memo(move || look.is_difference());
     let frame = NodeRef::<Div>::new();
+    // Of each graph, whatever the direction: most looks show the same functions.
+    let rows = memo(move || {
+        Arc::new(
+            view.with(|view| view.as_ref().map(|view| (view.graph, view.rows.clone())).unwrap_or_default()),
+        )
+    });
+    // Rows that are out of sight are made once the graph is there: they are most of what the screen consists of.
+    let whole = RwSignal::new(None::<Arc<(u32, Vec<FlameRow>)>>);
+    effect(move || {
+        let rows = rows.get();
+        browser::after(REST_AFTER_MS, move || drop(whole.try_set(Some(rows))));
+    });
+    let made = move || {
+        let rows = rows.get();
+        let is_whole = whole.with(|whole| whole.as_ref().is_some_and(|whole| Arc::ptr_eq(whole, &rows)));
+        let n = if is_whole { rows.1.len() } else { rows.1.len().min(FIRST_ROWS) };
+        rows.1[..n].to_vec()
+    };
     // The row of the box that is pointed at, or else of the chosen one.
     let pointed = memo(move || pointed.with(|it| key_of(it.as_ref()?)));
     let chosen = memo(move || chosen.with(|it| key_of(it.as_ref()?)));
     let current = memo(move || pointed.get().or_else(|| chosen.get()));
     effect(move || {
-        view.track();
+        rows.track();
+        whole.track();
         if let (Some(frame), true) = (frame.get(), chosen.with(Option::is_some)) {
             browser::reveal_in(&frame, CURRENT_ROW);
         }
@@ -730,7 +754,7 @@ fn Functions(look: Look) -> impl IntoView {
     // Its last row is whole, also when rows change.
     let resizing = StoredValue::new_local(Vec::<Resizing>::new());
     effect(move || {
-        view.track();
+        rows.track();
         if let Some(frame) = frame.get() {
             resizing.set_value(browser::keep_rows_whole(&frame));
         }
@@ -749,8 +773,8 @@ fn Functions(look: Look) -> impl IntoView {
             </th>
         }
     };
-    let row = move |row: &FlameRow| {
-        let FlameRow { name, place, own, total, own_before, .. } = row.clone();
+    let row = move |row: FlameRow| {
+        let FlameRow { name, place, own, total, own_before, .. } = row;
         let (lit, key) = (exactly(&name), (name.clone(), place.clone()));
         let is_current = {
             let key = key.clone();
@@ -817,12 +841,18 @@ fn Functions(look: Look) -> impl IntoView {
                         </tr>
                     </thead>
                     <tbody>
-                        {move || view.with(|view| view.as_ref().map(|view| view.rows.iter().map(row).collect_view()))}
+                        <For each=made key=key_of_row let(it)>{row(it)}</For>
                     </tbody>
                 </table>
             </div>
         </section>
     }
+}
+
+/// What a row shows.
+fn key_of_row(row: &FlameRow) -> (String, String, [u64; 4]) {
+    let FlameRow { name, place, own, total, own_before, total_before } = row;
+    (name.clone(), place.clone(), [own, total, own_before, total_before].map(|weight| weight.to_bits()))
 }
 
 /// A change with its sign.
