@@ -50,7 +50,7 @@ fn plain(trace: &Trace, order: &[u32], origin: i64, window: &Window) -> Vec<Pixe
     let pixel = |at: u64| {
         let start = i128::from(at) << window.bits;
         let end = start + (1 << window.bits);
-        let mut pixel = Pixel { longest: Pixel::EMPTY, count: 0, covered_ns: 0 };
+        let mut pixel = Pixel::NONE;
         let mut longest_ns = -1;
         for id in order {
             let from = i128::from(boxes.start(*id as usize)) - i128::from(origin);

@@ -45,7 +45,7 @@ impl Window {
 }
 
 /// What is in one pixel of a row.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Pixel {
     /// Number of the longest box that overlaps it, the first of several; [`Pixel::EMPTY`] if there is none.
     pub longest: u32,
@@ -53,20 +53,30 @@ pub struct Pixel {
     pub count: u32,
     /// Covered time in nanoseconds.
     pub covered_ns: u64,
+    /// Length of the longest box; -1 if there is none. Beside the rest, as each box that is added needs all of a pixel.
+    longest_ns: i64,
 }
 
+impl PartialEq for Pixel {
+    fn eq(&self, other: &Pixel) -> bool {
+        (self.longest, self.count, self.covered_ns) == (other.longest, other.count, other.covered_ns)
+    }
+}
+
+impl Eq for Pixel {}
+
 impl Pixel {
-    /// No box.
+    /// Number of no box.
     pub const EMPTY: u32 = u32::MAX;
 
-    const NONE: Pixel = Pixel { longest: Pixel::EMPTY, count: 0, covered_ns: 0 };
+    /// A pixel without boxes.
+    pub const NONE: Pixel = Pixel { longest: Pixel::EMPTY, count: 0, covered_ns: 0, longest_ns: -1 };
 }
 
 /// The pixels of one row in a window.
 #[derive(Clone, Default, Debug)]
 pub struct RowLine {
     pub pixels: Vec<Pixel>,
-    longest_ns: Vec<i64>,
 }
 
 /// A row to be read: its boxes in order, and its levels.
@@ -194,8 +204,6 @@ impl RowLine {
         let n = window.n_pixels as usize;
         self.pixels.clear();
         self.pixels.resize(n, Pixel::NONE);
-        self.longest_ns.clear();
-        self.longest_ns.resize(n, -1);
     }
 
     /// Reads an empty line by groups.
@@ -299,8 +307,8 @@ impl RowLine {
         let pixel = &mut self.pixels[at];
         pixel.count = pixel.count.saturating_add(count);
         pixel.covered_ns += covered;
-        if length > self.longest_ns[at] {
-            self.longest_ns[at] = length;
+        if length > pixel.longest_ns {
+            pixel.longest_ns = length;
             pixel.longest = id();
         }
     }

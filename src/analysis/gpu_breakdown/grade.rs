@@ -245,7 +245,7 @@ impl Grade {
                 )
                 .with_bar()
                 .hint(
-                    "share of total kernel time linked to this data, or of kernels if all take 0 ns, without page migrations, which \
+                    "share of total kernel time linked to this data, or of kernels if none takes time, without page migrations, which \
                      nothing launches; for device records, share of launches",
                 ),
                 Column::text(

@@ -60,7 +60,9 @@ pub fn add(report: &mut Report, run: &Run) {
         vec![
             Column::key("name", "name", Content::Symbol, texts(rows.iter().map(|row| row.name))),
             Column::key("category", "category", Content::Plain, texts(rows.iter().map(|row| row.category))),
-            Column::counts("count", "flows", Unit::Count, rows.iter().map(|row| row.count)).with_bar(),
+            Column::counts("count", "flows", Unit::Count, rows.iter().map(|row| row.count))
+                .with_bar()
+                .adds_up(),
             Column::float(
                 "mean_delay",
                 "mean delay",

@@ -67,7 +67,8 @@ pub fn add(report: &mut Report, run: &Run) {
             Column::key("frame", "frame", Content::Symbol, texts(rows.iter().map(|row| Some(row.name)))),
             Column::key("module", "module", Content::Symbol, texts(rows.iter().map(|row| row.module))),
             Column::counts("samples", "samples", Unit::Count, rows.iter().map(|row| row.on_top))
-                .hint("samples with this frame on top"),
+                .hint("samples with this frame on top")
+                .adds_up(),
             Column::float(
                 "self",
                 "self",
@@ -75,7 +76,8 @@ pub fn add(report: &mut Report, run: &Run) {
                 rows.iter().map(|row| Some(row.self_weight)).collect(),
             )
             .with_bar()
-            .hint("weight of the samples with this frame on top"),
+            .hint("weight of the samples with this frame on top")
+            .by_row(),
             Column::float(
                 "self_share",
                 "self %",
@@ -88,7 +90,8 @@ pub fn add(report: &mut Report, run: &Run) {
                 Unit::Plain,
                 rows.iter().map(|row| Some(row.total_weight)).collect(),
             )
-            .hint("weight of the samples with this frame anywhere on the stack, counted once per sample"),
+            .hint("weight of the samples with this frame anywhere on the stack, counted once per sample")
+            .by_row(),
             Column::float(
                 "total_share",
                 "total %",
