@@ -81,7 +81,7 @@ pub fn add_all(
     are_read
 }
 
-/// Paths instead of names, as far as they differ, where files of several folders have one name: `rank0/trace.json`. `None` where
+/// Names with as many of their folders as tell them apart, where files of several folders have one name: `rank0/trace.json`. `None` where
 /// all have names of their own.
 fn names_apart(paths: &[String]) -> Option<Vec<String>> {
     let parts: Vec<Vec<&str>> =
@@ -92,11 +92,17 @@ fn names_apart(paths: &[String]) -> Option<Vec<String>> {
     if names.len() == paths.len() {
         return None;
     }
-    let (first, others) = parts.split_first()?;
-    let n_shared = |parts: &Vec<&str>| first.iter().zip(parts).take_while(|(a, b)| a == b).count();
-    let shortest = parts.iter().map(Vec::len).min().unwrap_or(1) - 1;
-    let n_common = others.iter().map(n_shared).min().unwrap_or(0).min(shortest);
-    Some(parts.iter().map(|parts| parts[n_common..].join("/")).collect())
+    let ending = |parts: &[&str], n: usize| parts[parts.len().saturating_sub(n)..].join("/");
+    // As few folders as tell a file from the others.
+    let apart = |own: &Vec<&str>| {
+        let is_other = |other: &&Vec<&str>| *other != own;
+        let is_enough = |n: &usize| {
+            let own = ending(own, *n);
+            !parts.iter().filter(is_other).any(|other| ending(other, *n) == own)
+        };
+        ending(own, (1..own.len()).find(is_enough).unwrap_or(own.len()))
+    };
+    Some(parts.iter().map(apart).collect())
 }
 
 /// Reads the trace that lies at `place` into `all`, under another `name` than its own if given; `None`, with the reason on standard
@@ -116,7 +122,9 @@ fn add(
         },
         Begun::Opened(Opened::Linked(_)) => no_trace(place),
         Begun::Input(input) => {
-            let name = name.unwrap_or_else(|| input.file_name.clone());
+            // Runs and parts of datasets have other names than their paths.
+            let is_own = |path: &String| path.rsplit('/').next() == Some(&*text::visible(&input.file_name));
+            let name = name.filter(is_own).unwrap_or_else(|| input.file_name.clone());
             all.begin_file(&name, input.n_bytes, format);
             let parsed = parse(all, place, input, args, issues);
             match parsed {
@@ -445,7 +453,7 @@ mod tests {
             apart(&["runs/rank0/t.json", "runs/rank1/t.json"]),
             right(&["rank0/t.json", "rank1/t.json"])
         );
-        assert_eq!(apart(&["t.json", "b/t.json", "b/u.json"]), right(&["t.json", "b/t.json", "b/u.json"]));
+        assert_eq!(apart(&["t.json", "b/t.json", "b/u.json"]), right(&["t.json", "b/t.json", "u.json"]));
         assert_eq!(apart(&["t.json", "t.json"]), right(&["t.json", "t.json"]));
         assert_eq!(apart(&["a/t.json", "b/u.json"]), None);
         assert_eq!(apart(&["t.json"]), None);

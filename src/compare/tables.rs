@@ -381,7 +381,7 @@ pub struct Joined {
     pub totals: Vec<Total>,
     /// Largest changes first: as many rows as make up 90% of all changes, at most eight, without noise and single steps.
     pub changes: Vec<Change>,
-    /// Number of rows of which nothing can be compared, as values of several files don't add up.
+    /// Number of rows of which nothing is known to differ, but that have values of several files, which don't add up.
     pub n_unknown: u64,
     /// Number of rows that differ.
     pub n_changed: u64,
@@ -592,7 +592,10 @@ pub fn join(a: &[&Table], b: &[&Table], each: &[Repeats; 2]) -> Option<Joined> {
         table,
         totals,
         changes: changes(&keys, &measures, &rows),
-        n_changed: rows.iter().filter(|row| row.size() != 0 || !has_main && is_different(row)).count() as u64,
+        n_changed: rows
+            .iter()
+            .filter(|row| row.size() != 0 || !has_main && is_different(row, &measures))
+            .count() as u64,
         n_unknown: rows.iter().filter(|row| !has_main && is_unknown(row, &measures)).count() as u64,
         unchanged: match has_main {
             true => rows
@@ -896,18 +899,19 @@ pub fn ratio(a: i128, b: i128) -> Option<f64> {
     (a != 0).then(|| b as f64 / a as f64 + 0.0)
 }
 
-fn is_different(row: &Row) -> bool {
+fn is_different(row: &Row, measures: &[Measure]) -> bool {
+    let mut values = row.values.iter().zip(measures);
     row.is_in != [true; 2]
-        || row
-            .values
-            .iter()
-            .any(|[a, b]| a.value != b.value || a.other != b.other || a.is_there != b.is_there)
+        || values.any(|([a, b], measure)| {
+            let is_known = !a.is_of_several(measure.holds) && !b.is_of_several(measure.holds);
+            is_known && (a.value != b.value || a.other != b.other || a.is_there != b.is_there)
+        })
 }
 
-/// Whether what a row has on both sides are values of several files, of which none represents all.
+/// Whether nothing that can be compared differs, and a side has values of several files, of which none represents all.
 fn is_unknown(row: &Row, measures: &[Measure]) -> bool {
     let mut values = row.values.iter().zip(measures);
-    !is_different(row)
+    !is_different(row, measures)
         && values.any(|([a, b], measure)| a.is_of_several(measure.holds) || b.is_of_several(measure.holds))
 }
 
@@ -925,7 +929,7 @@ fn change(row: &Row, measures: &[Measure], has_main: bool) -> &'static str {
         (_, Ordering::Greater) if has_main => "▲ more in B",
         (_, Ordering::Less) if has_main => "▼ less in B",
         _ if !has_main && is_unknown(row, measures) => "– not compared",
-        _ if !is_different(row) => "= same",
+        _ if !is_different(row, measures) => "= same",
         _ if has_main => "≈ equal, other columns differ",
         _ => "≠ different",
     }

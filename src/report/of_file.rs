@@ -38,7 +38,7 @@ fn longest<S: AsRef<str>>(file_names: &[S], fits: impl Fn(&str) -> bool) -> Opti
         .map(|(number, _)| number)
 }
 
-/// Says notes that several files have once, with the files that have them, or without if all do.
+/// Says notes that several files have once, with the files that have them.
 pub fn join_notes(blocks: &mut Vec<Block>, file_names: &[&str]) {
     let mut notes: Vec<(Note, Vec<&str>)> = Vec::new();
     let mut places = Vec::new();
@@ -64,16 +64,12 @@ pub fn join_notes(blocks: &mut Vec<Block>, file_names: &[&str]) {
     // Files of one name count once, so they never are all.
     let said = notes.into_iter().map(|(note, files)| {
         // Numbers are of each file, not of all together.
-        let has_number = note.text.bytes().any(|byte| byte.is_ascii_digit());
-        let text = match (files.len() == file_names.len(), has_number) {
-            (true, false) => note.text,
-            (true, true) => noted(&note.text, &format!("Each of {} files", files.len())),
-            (false, true) if files.len() > 1 => {
-                noted(&note.text, &format!("Each of {}", first_names(&files, MAX_NAMED)))
-            }
-            (false, _) => noted(&note.text, &first_names(&files, MAX_NAMED)),
+        let of = match files.len() {
+            1 => files[0].to_string(),
+            n if n == file_names.len() => format!("Each of {n} files"),
+            _ => format!("Each of {}", first_names(&files, MAX_NAMED)),
         };
-        Note { text, ..note }
+        Note { text: noted(&note.text, &of), ..note }
     });
     let mut said: Vec<Option<Block>> = said.map(|note| Some(Block::Note(note))).collect();
     let mut next = places.into_iter().peekable();
@@ -122,7 +118,7 @@ mod tests {
         };
         let texts: Vec<_> = report.blocks.iter().map(text).collect();
         let right = [
-            (NoteLevel::Warning, "No Python frames."),
+            (NoteLevel::Warning, "Each of 3 files: No Python frames."),
             (NoteLevel::Info, "Each of rank0.json, 0.json: 2 kernels are left out."),
             (NoteLevel::Info, "Of all."),
         ];

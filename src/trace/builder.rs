@@ -159,7 +159,7 @@ impl TraceBuilder {
     }
 
     /// Trace of what is here so far; `reader` adds what it has not handed over yet (no events). Events, which are most of the
-    /// data, are not copied.
+    /// data, are only copied where streams must be taken apart.
     pub fn snapshot(&self, reader: impl FnOnce(&mut TraceBuilder)) -> Trace {
         let mut so_far = self.copy();
         reader(&mut so_far);

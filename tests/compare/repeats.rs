@@ -182,4 +182,9 @@ fn counters_of_several_files_are_not_compared() {
     assert_eq!(report.summary, "Counters: not compared, as values of several files don't add up.");
     let counters = table(&comparison, "compare-counters", "counters");
     assert_eq!(text(counters, 0, "change"), "– not compared");
+    // Nor are those of one file with those of several.
+    let event = r#"[{"ph":"X","name":"a","ts":0,"dur":9,"pid":1,"tid":1},{"ph":"C","name":"m","ts":1,"pid":1,"args":{"v":1}}]"#;
+    let comparison = compared(&side("k.json", &[event.to_string()]), &of([1, 1]));
+    let counters = table(&comparison, "compare-counters", "counters");
+    assert_ne!(text(counters, 0, "change"), "≠ different");
 }

@@ -312,8 +312,8 @@ impl TraceReport<'_, '_> {
                 report.table(table);
             } else if self.gpu.steps.is_empty() && self.gpu.has_steps_on_gpu() {
                 report.info(
-                    "Steps are marked on the GPU only, so times cover all of the trace: which kernels are of a step is not recorded. \
-                     User annotations have the time of each.",
+                    "Steps are marked on the GPU only, so times cover the whole trace: it doesn't record which kernels belong to a step. \
+                     See “User annotations” for the times of steps.",
                 );
             } else if self.gpu.steps.is_empty() {
                 report.info(format!(

@@ -112,10 +112,6 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
         n_with_work += 1;
         any_ambiguous |= reader.ambiguous_launches().is_some();
         n_gpus = n_gpus.max(reader.n_gpus());
-        if !reader.knows_launches() {
-            let file = &trace.source.file_name;
-            without_launches.push(name_of(reports, file));
-        }
         let idle_is_partial = reader
             .table(gpu_breakdown::BREAKDOWN)
             .is_some_and(|table| table.rows().any(|row| row.text("part") == NOT_RECORDED));
@@ -128,6 +124,9 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
                 .sum_ns()
         });
         idle = idle.max(of_idle as f64 / time as f64);
+        if of_idle > 0 && !reader.knows_launches() {
+            without_launches.push(name_of(reports, &trace.source.file_name));
+        }
         let (is_one_of_several, tool) = (n_traces > 1, Tool::of(trace));
         let evidence = Evidence { reader, time, idle_is_partial, is_one_of_several, tool };
         let (mut spent, mut saved) = (Vec::new(), Vec::new());
@@ -266,8 +265,12 @@ fn grade_of(report: &Report, reports: &[Report], traces: &[&Trace]) -> Option<St
     let of = match n_better {
         0 => String::new(),
         n => {
-            let file = &traces.get(number)?.source.file_name;
-            format!(" in {}, better in {}", name_of(reports, file), counted(n as u64, "other", "others"))
+            let lowest = grades.iter().filter(|(_, other)| *other == letter);
+            let names: Vec<String> = lowest
+                .filter_map(|(number, _)| Some(name_of(reports, &traces.get(*number)?.source.file_name)))
+                .collect();
+            let others = counted(n as u64, "other", "others");
+            format!(" in {}, better in {others}", first_names(&names, MAX_NAMED))
         }
     };
     let tool = Tool::of(traces.get(number)?);

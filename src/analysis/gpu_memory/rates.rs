@@ -165,7 +165,7 @@ fn summary(named: &NamedTrace<'_, '_>) -> Option<Table> {
          {source} of each copy.{}",
         match n_without {
             0 => String::new(),
-            n => format!(" {} without it: not included.", counted(n, "copy or fill is", "copies and fills are")),
+            n => format!(" Excludes {} without a bandwidth.", counted(n, "copy or fill", "copies and fills")),
         }
     ));
     Some(with_left_out(table, n_left_out))

@@ -111,7 +111,7 @@ fn report(context: &Context<'_>) -> Report {
     facts.push("cache_misses", "Misses", summary.n_events - summary.hits, Unit::Count);
     let is_outside = |probe: &ProbeName| probe.kind == ProbeKind::Text && probe.text == summary::UNASSIGNED;
     let n_probes = summary.probes.iter().filter(|probe| !is_outside(&probe.key)).count();
-    facts.push("probes", "Probes", n_probes as u64, Unit::Count).hint("calls outside of probes are none");
+    facts.push("probes", "Probes", n_probes as u64, Unit::Count).hint("excludes calls outside of probes");
     facts.push("views", "Views", summary.views.len() as u64, Unit::Count);
     facts
         .push("repeated_ms", "Time in duplicate misses", repeated_ms, Unit::Ms)

@@ -3,7 +3,6 @@
 use crate::app::erased::memo;
 use crate::app::state::Tab;
 use crate::app::words::words;
-use leptos::html;
 use leptos::prelude::*;
 use std::sync::Arc;
 use tracedrop::engine::protocol::{BlockView, DocumentView, ReportView};
@@ -50,13 +49,16 @@ impl Parts {
         if !self.are_several() {
             return None;
         }
-        match chosen {
-            Some(name) => self.files.iter().find(|(_, file)| file == name).map(|(number, _)| *number),
-            None => {
-                let n_parts = self.of_block.iter().flatten().count();
-                self.files.first().filter(|_| n_parts > MAX_PARTS_AT_FIRST).map(|(number, _)| *number)
-            }
+        if chosen == Some("") {
+            return None;
         }
+        let is_chosen = |(_, file): &&(usize, String)| Some(file.as_str()) == chosen;
+        // The chosen one may have no parts in this report.
+        let first = || {
+            let n_parts = self.of_block.iter().flatten().count();
+            self.files.first().filter(|_| n_parts > MAX_PARTS_AT_FIRST)
+        };
+        self.files.iter().find(is_chosen).or_else(first).map(|(number, _)| *number)
     }
 
     /// Name of the only file that shows.
@@ -85,7 +87,6 @@ impl Parts {
 /// The choice of a file, where a report has parts of several.
 #[component]
 pub fn FileChoice(tab: Tab, parts: Memo<Arc<Parts>>) -> impl IntoView {
-    let select = NodeRef::<html::Select>::new();
     let shown = memo(move || {
         parts.with(|parts| {
             tab.file.with(|file| parts.shown_file(file.as_deref()).unwrap_or_default().to_string())
@@ -99,7 +100,6 @@ pub fn FileChoice(tab: Tab, parts: Memo<Arc<Parts>>) -> impl IntoView {
             <label class="choice choice-file">
                 <span>{words().reports.file_label}</span>
                 <select
-                    node_ref=select
                     prop:value=move || shown.get()
                     on:change:target=move |event| tab.show_file(Some(event.target().value()))
                 >

@@ -736,9 +736,11 @@ fn Functions(look: Look) -> impl IntoView {
     });
     let made = move || {
         let rows = rows.get();
-        let is_whole = whole.with(|whole| whole.as_ref().is_some_and(|whole| Arc::ptr_eq(whole, &rows)));
-        let n = if is_whole { rows.1.len() } else { rows.1.len().min(FIRST_ROWS) };
-        rows.1[..n].to_vec()
+        let (graph, all) = &*rows;
+        // By value: a memo may hold another copy of the same rows.
+        let is_whole = whole.with(|whole| whole.as_ref() == Some(&rows));
+        let n = if is_whole { all.len() } else { all.len().min(FIRST_ROWS) };
+        all[..n].iter().map(|row| (*graph, row.clone())).collect::<Vec<_>>()
     };
     // The row of the box that is pointed at, or else of the chosen one.
     let pointed = memo(move || pointed.with(|it| key_of(it.as_ref()?)));
@@ -841,7 +843,7 @@ fn Functions(look: Look) -> impl IntoView {
                         </tr>
                     </thead>
                     <tbody>
-                        <For each=made key=key_of_row let(it)>{row(it)}</For>
+                        <For each=made key=key_of_row let((_, it))>{row(it)}</For>
                     </tbody>
                 </table>
             </div>
@@ -849,10 +851,11 @@ fn Functions(look: Look) -> impl IntoView {
     }
 }
 
-/// What a row shows.
-fn key_of_row(row: &FlameRow) -> (String, String, [u64; 4]) {
+/// What a row of a graph shows, which has its unit.
+fn key_of_row((graph, row): &(u32, FlameRow)) -> (u32, String, String, [u64; 4]) {
     let FlameRow { name, place, own, total, own_before, total_before } = row;
-    (name.clone(), place.clone(), [own, total, own_before, total_before].map(|weight| weight.to_bits()))
+    let weights = [own, total, own_before, total_before].map(|weight| weight.to_bits());
+    (*graph, name.clone(), place.clone(), weights)
 }
 
 /// A change with its sign.

@@ -161,9 +161,11 @@ pub fn hide(text: &str) -> Option<Without> {
 
 /// `text`, the value of `key`, without its secrets; `None` if there are none. JSON in it is searched too.
 pub fn hide_value(key: &str, text: &str) -> Option<Without> {
+    let is_in_brackets = text.starts_with(['{', '[']);
+    let is_json = is_in_brackets && json::is_whole(text.as_bytes());
     let is_whole = match telling(key) {
         // A list or an object has members of its own.
-        _ if text.starts_with(['{', '[']) => false,
+        _ if is_json => false,
         Telling::Strong => !is_harmless(text, key),
         Telling::Weak => is_random(text, WEAK_MIN),
         Telling::Cookie => text.contains('='),
@@ -172,10 +174,10 @@ pub fn hide_value(key: &str, text: &str) -> Option<Without> {
     if is_whole {
         return Some(Without { text: HIDDEN.to_string(), n: 1 });
     }
-    if text.starts_with(['{', '[']) {
+    if is_in_brackets {
         let in_json = json::hide_under(key, text.as_bytes())
             .map(|(raw, n)| Without { text: String::from_utf8_lossy(&raw).into_owned(), n });
-        if json::is_whole(text.as_bytes()) {
+        if is_json {
             return in_json;
         }
         // A dictionary of Python, a line of a log that begins with a time: the brackets do not make it JSON.

@@ -170,4 +170,10 @@ fn texts_in_brackets_are_searched_too() {
         assert_eq!((without.text.as_str(), without.n), (right, 1), "{text}");
     }
     assert!(hide_value("cmd", "[rank 0] aten::mm (2 of 3)").is_none());
+    for (key, text) in
+        [("password", "[hunter2x9"), ("db_password", "{sw0rdfish}"), ("passwords", "['labelA1','labelB2']")]
+    {
+        let without = hide_value(key, text).unwrap_or_else(|| panic!("{text}"));
+        assert_eq!(without.text, HIDDEN, "{text}");
+    }
 }

@@ -9,7 +9,7 @@ mod processed;
 use super::issues::*;
 use super::json::{Document, JsonReader, Shape, Texts, amount, skip_sample};
 use super::{MISSING, StackRows, UNKNOWN, counts_in_words, note, push_sample};
-use crate::base::hash::HashMap;
+use crate::base::hash::{HashMap, HashSet};
 use crate::base::json::tape::{Ending, Item, Tape};
 use crate::base::strings::StringId;
 use crate::base::text::first_names;
@@ -101,11 +101,12 @@ fn build(mut document: Document<'_>, out: &mut TraceBuilder) -> Result<(), Impor
 /// Counters of a profile and its processes, such as memory; each name once. They are no stacks.
 fn names_of_counters(root: Item<'_>) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
+    let mut known: HashSet<&str> = HashSet::default();
     let mut left = vec![root];
     while let Some(profile) = left.pop() {
         for counter in profile.get("counters").into_iter().flat_map(Item::items) {
             let name = counter.get("name").and_then(Item::text).unwrap_or(UNKNOWN);
-            if !names.iter().any(|known| known == name) {
+            if known.insert(name) {
                 names.push(name.to_string());
             }
         }

@@ -140,7 +140,6 @@ pub(super) fn event(walk: &mut Walk<'_>, i: u32) {
     }
 }
 
-/// Non-empty text of a member.
 /// Text of a member of the arguments of an event; `None` if there is none or it is empty.
 pub(super) fn text_of_member(trace: &Trace, args: ArgsPlace, member: &str) -> Option<String> {
     let raw = trace.args.kept(args)?;

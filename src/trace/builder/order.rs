@@ -6,7 +6,7 @@ use crate::base::hash::{HashMap, HashSet};
 use crate::base::strings::StringId;
 use crate::trace::event_table::EventTable;
 use crate::trace::events::Phase;
-use crate::trace::links::CALL_CATEGORIES;
+use crate::trace::links::{CALL_CATEGORIES, OPERATOR_CATEGORIES};
 use crate::trace::slices::UNFINISHED;
 use crate::trace::tracks::ThreadId;
 
@@ -15,15 +15,16 @@ use crate::trace::tracks::ThreadId;
 /// takes nothing from its parent.
 ///
 /// Among complete slices whose durations differ by at most `tolerance` (nanoseconds), the first one in the file is the parent. A call
-/// of a runtime is never that of an operator.
+/// of a runtime is never that of an operator, an annotation or a frame.
 pub fn processing_order(events: &EventTable, tolerance: i64, builder: &TraceBuilder) -> Vec<u32> {
     let mut order = order_of_time(events);
     let (rows, ways) = (&events.rows, builder.ways);
     let find = |category: &&str| builder.trace.strings.find(category);
-    let calls: Vec<StringId> = match tolerance {
+    let ids = |categories: &[&str]| match tolerance {
         0 => Vec::new(),
-        _ => CALL_CATEGORIES.iter().filter_map(find).collect(),
+        _ => categories.iter().filter_map(find).collect::<Vec<StringId>>(),
     };
+    let (calls, makers) = (ids(CALL_CATEGORIES), ids(&[OPERATOR_CATEGORIES, MAKER_CATEGORIES].concat()));
     // Ends of slices that begin at the same time.
     let mut own_ends: HashSet<u32> = HashSet::default();
     let rank = |index: u32, own_ends: &HashSet<u32>| {
@@ -47,7 +48,7 @@ pub fn processing_order(events: &EventTable, tolerance: i64, builder: &TraceBuil
             find_own_ends(order, events, ways, &mut own_ends);
             order.sort_by_key(|index| rank(*index, &own_ends));
             if tolerance > 0 {
-                put_parents_first(order, events, tolerance, &calls);
+                put_parents_first(order, events, tolerance, [&calls, &makers]);
             }
         }
         start += n;
@@ -91,11 +92,21 @@ const LOOK_BACK: usize = 64;
 /// How many slices a parent is put before.
 const MAX_MOVES: usize = 8;
 
-/// Sorts neighbors in `order` that are complete slices of one thread with about equal durations into file order, and `calls` (by
-/// category) behind what makes them.
-fn put_parents_first(order: &mut [u32], events: &EventTable, tolerance: i64, calls: &[StringId]) {
+/// Categories of what makes calls, other than operators.
+const MAKER_CATEGORIES: &[&str] = &["user_annotation", "python_function"];
+
+/// Sorts neighbors in `order` that are complete slices of one thread with about equal durations into file order, and calls behind
+/// what makes them. `calls` and `makers` are categories.
+fn put_parents_first(
+    order: &mut [u32],
+    events: &EventTable,
+    tolerance: i64,
+    [calls, makers]: [&[StringId]; 2],
+) {
     let rows = &events.rows;
-    let is_call = |index: u32| !calls.is_empty() && calls.contains(&events.places.get(index).category);
+    let is_of = |index: u32, categories: &[StringId]| {
+        !categories.is_empty() && categories.contains(&events.places.get(index).category)
+    };
     for from in 1..order.len() {
         let mut at = from;
         // Several calls may stand before the operator that makes them.
@@ -111,10 +122,10 @@ fn put_parents_first(order: &mut [u32], events: &EventTable, tolerance: i64, cal
             if !are_slices || long.dur - this.dur > tolerance {
                 break;
             }
-            let is_parent_behind = match (is_call(order[before]), is_call(order[at])) {
-                (true, false) => true,
-                (false, true) => false,
-                _ => order[before] > order[at],
+            let is_parent_behind = match (order[before], order[at]) {
+                (first, second) if is_of(first, calls) && is_of(second, makers) => true,
+                (first, second) if is_of(first, makers) && is_of(second, calls) => false,
+                (first, second) => first > second,
             };
             if !is_parent_behind {
                 break;

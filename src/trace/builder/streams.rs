@@ -4,19 +4,21 @@
 //!
 //! - Stream 0 of GPU 2: a thread 0 is the main thread of its process, whose id is that of the process (as in Perfetto). So it is
 //!   one thread with stream 2.
-//! - Stream 7 of GPU 7, where the program is process 7 with main thread 7, as in containers.
+//! - Stream 7 of GPU 7, where the program is process 7 with main thread 7, as in containers; or stream 0 of GPU 1 beside process 1.
 //!
 //! What runs on one thread counts as nested, so kernels would be children of each other or of operators. The stream in the arguments
 //! tells them apart.
 
 use super::TraceBuilder;
 use super::metadata::text_of_member;
+use super::nesting::OpenBegins;
 use crate::base::hash::{HashMap, HashSet};
 use crate::base::strings::StringId;
 use crate::trace::event_table::{EventRow, EventTable};
 use crate::trace::events::{EventKey, Phase, flag};
 use crate::trace::links::{CALL_CATEGORIES, LinkTable, OPERATOR_CATEGORIES};
 use crate::trace::tracks::{Key, ThreadId};
+use std::collections::BTreeSet;
 
 /// The default stream of CUDA and HIP.
 const DEFAULT_STREAM: i32 = 0;
@@ -34,8 +36,8 @@ struct Seen {
     is_main: bool,
     /// Calls, operators and frames of a program.
     is_of_program: bool,
-    /// Streams of device work, in order of first appearance.
-    streams: Vec<i32>,
+    /// Streams of device work.
+    streams: BTreeSet<i32>,
 }
 
 /// Events that have to move to a thread of their own.
@@ -62,14 +64,27 @@ pub(super) fn find(builder: &mut TraceBuilder, events: &EventTable) -> Moves {
         return Moves::default();
     }
     let of_program = ids_of(builder, &[CALL_CATEGORIES, OPERATOR_CATEGORIES, FRAME_CATEGORIES].concat());
+    // Links take long to find, and most such threads are just streams.
+    let is_of_program = |index: u32| of_program.contains(&events.places.get(index).category);
+    for (row, index) in of_threads(events, &seen) {
+        if is_of_program(index)
+            && matches!(row.phase, Phase::Complete | Phase::Begin)
+            && let Some(seen) = seen.get_mut(&row.thread)
+        {
+            seen.is_of_program = true;
+        }
+    }
+    seen.retain(|_, seen| seen.is_main || seen.is_of_program);
+    if seen.is_empty() {
+        return Moves::default();
+    }
     let links = &builder.trace.links;
     let mut near = 0;
-    for (row, index) in events.rows.iter().zip(0..) {
-        let Some(seen) = seen.get_mut(&row.thread) else { continue };
-        match stream_of(events, (index, row), &of_program, links, &mut near) {
-            Of::Program => seen.is_of_program = true,
-            Of::Stream(stream) if !seen.streams.contains(&stream) => seen.streams.push(stream),
-            Of::Stream(_) | Of::Other => {}
+    for (row, index) in of_threads(events, &seen) {
+        if let Of::Stream(stream) = stream_of(events, (index, row), &of_program, links, &mut near)
+            && let Some(seen) = seen.get_mut(&row.thread)
+        {
+            seen.streams.insert(stream);
         }
     }
     let mut wrong: HashMap<(ThreadId, i32), ThreadId> = HashMap::default();
@@ -99,8 +114,10 @@ struct Mover<'a> {
     of_program: &'a [StringId],
     thread_name: Option<StringId>,
     gpu_annotations: Vec<StringId>,
-    /// Streams by the threads they are on and the times at which work starts there, with the correlation ids of the work.
-    starts: HashMap<(ThreadId, i64), Vec<(i32, i64)>>,
+    /// Streams by the threads they are on and the times at which work starts there; `None` where that of several streams does.
+    starts: HashMap<(ThreadId, i64), Option<i32>>,
+    /// The same by correlation id.
+    starts_of: HashMap<(ThreadId, i64, i64), i32>,
     moves: Vec<(u32, ThreadId)>,
 }
 
@@ -119,6 +136,7 @@ impl<'a> Mover<'a> {
             thread_name: builder.trace.strings.find("thread_name"),
             gpu_annotations: ids_of(builder, GPU_ANNOTATIONS),
             starts: HashMap::default(),
+            starts_of: HashMap::default(),
             moves: Vec::new(),
         }
     }
@@ -135,7 +153,9 @@ impl<'a> Mover<'a> {
             match stream_of(self.events, (index, row), self.of_program, links, &mut near) {
                 Of::Stream(stream) => {
                     let correlation = links.get(near).correlation;
-                    self.starts.entry((row.thread, row.ts)).or_default().push((stream, correlation));
+                    let only = self.starts.entry((row.thread, row.ts)).or_insert(Some(stream));
+                    *only = only.filter(|only| *only == stream);
+                    self.starts_of.insert((row.thread, row.ts, correlation), stream);
                     self.move_to(index, row.thread, stream);
                 }
                 Of::Program => {}
@@ -159,11 +179,7 @@ impl<'a> Mover<'a> {
 
     /// The stream of an event that does not name it.
     fn stream_beside(&self, index: u32, row: EventRow) -> Option<i32> {
-        let starting = self.starts.get(&(row.thread, row.ts)).map_or(&[][..], Vec::as_slice);
-        let only = || {
-            let (first, _) = starting.first()?;
-            starting.iter().all(|(stream, _)| stream == first).then_some(*first)
-        };
+        let only = || self.starts.get(&(row.thread, row.ts)).copied().flatten();
         match row.phase {
             Phase::Metadata if Some(row.name) == self.thread_name => {
                 let name = text_of_member(&self.builder.trace, self.events.places.get(index).args(), "name");
@@ -175,8 +191,7 @@ impl<'a> Mover<'a> {
                     Some(EventKey::Int(id)) => Some(id),
                     _ => (row.flags & flag::INT_ID != 0).then_some(row.dur),
                 };
-                let own = starting.iter().find(|(_, correlation)| Some(*correlation) == id);
-                own.map(|(stream, _)| *stream)
+                self.starts_of.get(&(row.thread, row.ts, id?)).copied()
             }
             // They start with the first work in them.
             Phase::Complete | Phase::Begin => {
@@ -204,28 +219,38 @@ impl<'a> Mover<'a> {
         };
         let mut order: Vec<u32> = (0..rows.len() as u32).filter(is_of_pair).collect();
         order.sort_by_key(|index| rows.ts[*index as usize]);
-        // Begins that are open, by thread.
-        let mut open: HashMap<ThreadId, Vec<u32>> = HashMap::default();
+        let mut open: HashMap<ThreadId, OpenBegins> = HashMap::default();
         for index in order {
             let row = rows.get(index);
-            let open = open.entry(row.thread).or_default();
+            let (open, category) =
+                (open.entry(row.thread).or_default(), self.events.places.get(index).category);
             if row.phase == Phase::Begin {
-                open.push(index);
+                open.push(index, row.name, category);
                 continue;
             }
-            let category = |index: u32| self.events.places.get(index).category;
-            let is_own = |begin: &u32| {
-                (row.name == StringId::EMPTY || rows.get(*begin).name == row.name)
-                    && (category(index).is_none() || category(*begin) == category(index))
-            };
-            let Some(at) = open.iter().rposition(is_own) else { continue };
-            let begin = open.remove(at);
-            self.moves.extend(moved.get(&begin).map(|thread| (index, *thread)));
+            // What runs on two threads is not nested, so ends that say what they end are believed first.
+            let name = Some(row.name).filter(|name| *name != StringId::EMPTY);
+            let begin = open.take(name, category.some()).or_else(|| open.take(None, None));
+            let thread = begin.and_then(|begin| moved.get(&begin));
+            self.moves.extend(thread.map(|thread| (index, *thread)));
         }
     }
 }
 
-/// Threads that could be such: with the number of a stream, in a process with the number of a GPU.
+/// The events of some threads, with their numbers.
+fn of_threads<'a>(
+    events: &'a EventTable,
+    threads: &HashMap<ThreadId, Seen>,
+) -> impl Iterator<Item = (EventRow, u32)> + use<'a> {
+    let n_threads = threads.keys().map(|thread| thread.0 as usize + 1).max().unwrap_or(0);
+    let mut wanted = vec![false; n_threads];
+    threads.keys().for_each(|thread| wanted[thread.0 as usize] = true);
+    let is_wanted = move |thread: ThreadId| wanted.get(thread.0 as usize).copied().unwrap_or(false);
+    events.rows.iter().zip(0..).filter(move |(row, _)| is_wanted(row.thread))
+}
+
+/// Threads that could be such: with the number of a stream, or main threads where work is on stream 0, in a process with the number
+/// of a GPU.
 fn possible_threads(builder: &TraceBuilder) -> HashMap<ThreadId, Seen> {
     let (threads, processes, links) =
         (&builder.trace.threads, &builder.trace.processes, &builder.trace.links);
@@ -243,8 +268,10 @@ fn possible_threads(builder: &TraceBuilder) -> HashMap<ThreadId, Seen> {
         let (Key::Number(key), Some(Key::Number(process))) = (threads.key[thread], process) else {
             return None;
         };
-        let is_possible = (0..MAX_GPUS).contains(process) && streams.contains(&key);
-        let seen = Seen { is_main: key == *process && key != 0, ..Seen::default() };
+        let is_main = key == *process && key != 0;
+        let has_stream = streams.contains(&key) || is_main && streams.contains(&DEFAULT_STREAM.into());
+        let is_possible = (0..MAX_GPUS).contains(process) && has_stream;
+        let seen = Seen { is_main, ..Seen::default() };
         is_possible.then_some((ThreadId(thread as u32), seen))
     };
     (0..threads.len()).filter_map(possible).collect()
