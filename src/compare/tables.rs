@@ -381,7 +381,7 @@ pub struct Joined {
     pub totals: Vec<Total>,
     /// Largest changes first: as many rows as make up 90% of all changes, at most eight, without noise and single steps.
     pub changes: Vec<Change>,
-    /// Number of rows of which nothing is known to differ, but that have values of several files, which don't add up.
+    /// Number of rows in which nothing is known to differ, but values of several files, which don't add up, may.
     pub n_unknown: u64,
     /// Number of rows that differ.
     pub n_changed: u64,
@@ -908,7 +908,7 @@ fn is_different(row: &Row, measures: &[Measure]) -> bool {
         })
 }
 
-/// Whether nothing that can be compared differs, and a side has values of several files, of which none represents all.
+/// Whether nothing that can be compared differs, and a side has values of several files, none for all of them.
 fn is_unknown(row: &Row, measures: &[Measure]) -> bool {
     let mut values = row.values.iter().zip(measures);
     !is_different(row, measures)

@@ -88,7 +88,7 @@ pageTest('a report with many parts of each rank shows those of one, chosen for a
     const all = await titles();
     assert.ok(all.length > 4 && all.every((title) => title.endsWith(`: ${name}`)), all.join(' | '));
   };
-  const choice = report(page).getByLabel('File', { exact: true });
+  const choice = report(page).locator('.choice-file select');
   await showReport(page, 'Idle and launch');
   assert.equal(await choice.inputValue(), RANKS[0]);
   await areOf(RANKS[0]);
@@ -111,9 +111,10 @@ pageTest('a report with many parts of each rank shows those of one, chosen for a
   await page.goBack();
   // A table of another file that one is led to brings its file.
   await choice.selectOption(RANKS[0]);
-  await page.keyboard.press('/');
-  await page.getByRole('searchbox', { name: 'Search' }).fill(`Launches: ${RANKS[1]}`);
-  await page.getByRole('option').first().click();
+  await page.keyboard.press('Control+k');
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('searchbox').fill('cudaLaunchKernel');
+  await dialog.getByRole('group', { name: `Launches: ${RANKS[1]}` }).getByRole('option').first().click();
   await report(page).getByRole('heading', { name: `Launches: ${RANKS[1]}`, exact: true }).waitFor();
   assert.equal(await choice.inputValue(), RANKS[1]);
 });

@@ -1,6 +1,6 @@
 //! Which of several files a report shows its parts of: reports on many ranks have all of them once a rank.
 
-use crate::app::erased::memo;
+use crate::app::erased::{Show, memo};
 use crate::app::state::Tab;
 use crate::app::words::words;
 use leptos::prelude::*;
@@ -11,7 +11,7 @@ use tracedrop::report::of_file::{file_of_note, file_of_title};
 /// Reports with more parts than this show those of one file at first.
 const MAX_PARTS_AT_FIRST: usize = 12;
 
-/// Of which files the parts of a report are.
+/// The files that the parts of a report belong to.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Parts {
     /// Numbers of the files that have parts of their own, ascending, with their names.
